@@ -1,0 +1,295 @@
+"""Constructions: what state an object has when its constructor is done, and who filled it.
+
+This is the face that rules see. A construction is one symbolic run from an :class:`Entry`: a class of the file
+constructed with unknown arguments, or a function that registers state on something it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from lintinit.model import modules, objects
+from lintinit.model.calls import default_of, run_function
+from lintinit.model.classes import is_module, lookup_class, namespace_of
+from lintinit.model.entries import Entry, entries_of, may_register
+from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
+from lintinit.model.heap import Assignment, Event, Map, Obj, Seq, Site, Tensor, options
+from lintinit.model.interpreter import Interpreter
+from lintinit.model.machine import Frame, RunLimit
+from lintinit.model.program import Program, Scope
+from lintinit.model.tensors import holds_integers
+from lintinit.model.values import (
+    Bound,
+    Class,
+    Const,
+    DType,
+    External,
+    Function,
+    Key,
+    Partial,
+    Symbol,
+    Value,
+)
+from lintinit.source import Block, SourceFile
+
+#: Hooks that serving engines call when the checkpoint (or a dummy one) is in: they may replace state.
+POST_LOAD_HOOKS = ("process_weights_after_loading",)
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """A parameter or buffer as a construction leaves it."""
+
+    construction: Construction
+    name: str
+    owner: Obj
+    tensor: Tensor
+    #: When it exists.
+    exists: Guard
+    assignment: Assignment
+
+    @property
+    def unfilled(self) -> Guard:
+        """When it exists and some of its content was never written."""
+        m = self.construction.machine
+        missing = m.guards.minus(self.exists, m.initialised(self.tensor))
+        data = self.tensor.storage.data
+        if data is not None and m.usage.get(data) != "int":
+            return FALSE
+        return missing
+
+    @property
+    def present(self) -> Guard:
+        """When it exists and has elements."""
+        return self.construction.machine.guards.minus(self.exists, self.tensor.storage.absent)
+
+    @property
+    def unfilled_integers(self) -> Guard:
+        """The same, and its dtype is certainly not floating."""
+        m = self.construction.machine
+        return m.guards.all(self.unfilled, holds_integers(m, self.tensor.dtype))
+
+
+@dataclass(slots=True, eq=False)
+class Construction:
+    """One symbolic run and the objects that it made."""
+
+    machine: Interpreter
+    entry: Entry
+    #: The object under construction; None for a function.
+    target: Obj | None
+    #: When the run ends normally.
+    completed: Guard
+    #: Assignments before the run are not its own.
+    known: frozenset[int] = frozenset()
+    events: list[Event] = field(default_factory=list)
+
+    def states(self) -> Iterator[State]:
+        """State of every object that was made or given state, each alternative on its own."""
+        m = self.machine
+        for obj in list(m.objects):
+            if not obj.module:
+                continue
+            prefix = self._prefix(obj)
+            for name, guard, tensor in modules.own_state(m, obj):
+                exists = m.guards.all(guard, self.completed)
+                assignment = self._assignment(obj, name, tensor, guard)
+                if exists != FALSE and assignment is not None and id(assignment) not in self.known:
+                    yield State(self, prefix + name, obj, tensor, exists, assignment)
+
+    def _prefix(self, obj: Obj) -> str:
+        """The attribute that a container of state is, with a dot: its items are named below it."""
+        if obj.items is None:
+            return ""
+        for holder in self.machine.objects:
+            for name, value in holder.attrs.items():
+                if any(option is obj for _, option in options(value)):
+                    return f"{name}."
+        return ""
+
+    def _assignment(self, obj: Obj, name: str, tensor: Tensor, guard: Guard) -> Assignment | None:
+        keys = [name] if obj.items is None else ["ParameterList", "ParameterDict", name]
+        for key in keys:
+            for assignment in reversed(obj.history.get(key, ())):
+                value = assignment.value
+                if isinstance(value, Tensor) and value.storage is tensor.storage:
+                    if self.machine.guards.all(assignment.guard, guard) != FALSE:
+                        return assignment
+        return None
+
+    def assignments(self) -> frozenset[int]:
+        """Every assignment made so far."""
+        return self.known | {id(a) for obj in self.machine.objects for h in obj.history.values() for a in h}
+
+
+def constructions(
+    program: Program, source: SourceFile, blocks: Iterable[Block], eager: frozenset[str] = frozenset()
+) -> Iterator[Construction]:
+    """Every construction that starts in *blocks* of *source*.
+
+    Raises :class:`Diagnostic` where a block cannot be parsed.
+    """
+    for block in blocks:
+        for entry in entries_of(block):
+            yield from from_entry(program, source, entry, eager)
+
+
+def from_entry(
+    program: Program, source: SourceFile, entry: Entry, eager: frozenset[str] = frozenset()
+) -> Iterator[Construction]:
+    """The constructions that start at *entry*; nothing where the run grows too large."""
+    try:
+        if entry.kind == "class":
+            yield from _from_class(program, source, entry, eager)
+        elif entry.kind == "function":
+            yield from _from_function(program, source, entry, eager)
+        else:
+            yield from _from_code(program, source, entry)
+    except (RunLimit, GuardLimit, RecursionError):
+        return
+
+
+def _machine(program: Program, eager: frozenset[str]) -> Interpreter:
+    machine = Interpreter(program)
+    machine.eager = lambda cls: cls.name in eager
+    return machine
+
+
+def _start(m: Interpreter, source: SourceFile, block: Block) -> Scope:
+    scope = m.module(source)
+    m.block = block
+    m.frame = Frame(scope, None, statement=Site(block, block.module))
+    return scope
+
+
+def _resolve(m: Interpreter, scope: Scope, names: tuple[str, ...]) -> Value | None:
+    value = m.lookup(scope, names[0])
+    for name in names[1:]:
+        value = namespace_of(m, value).get(name) if isinstance(value, Class) else None
+    return m.known(value) if value is not None else None
+
+
+def _from_class(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Iterator[Construction]:
+    m = _machine(program, eager)
+    cls = _resolve(m, _start(m, source, entry.block), entry.names)
+    if not isinstance(cls, Class) or objects.is_tensor_class(m, cls):
+        return
+    target = _construct(m, cls)
+    first = Construction(m, entry, target, m.path)
+    first.events = list(m.events)
+    if m.path == FALSE:
+        return
+    yield first
+    for function in namespace_of(m, cls).values():
+        if not isinstance(function, Function) or function.node in m.entered or not may_register(function.node):
+            continue
+        if function.name in ("__init__", "__new__", *POST_LOAD_HOOKS) or function.name == "forward":
+            continue
+        if target.module:
+            yield from _late(m, entry, target, function, first)
+        else:
+            fresh = _machine(program, eager)
+            again = _resolve(fresh, _start(fresh, source, entry.block), entry.names)
+            if isinstance(again, Class):
+                other = _construct(fresh, again)
+                found = namespace_of(fresh, again).get(function.name)
+                if isinstance(found, Function) and fresh.path != FALSE:
+                    yield from _late(fresh, entry, other, found, None)
+
+
+def _construct(m: Interpreter, cls: Class) -> Obj:
+    target = Obj(cls, Key("param", "self"), module=is_module(m, cls))
+    m.objects.append(target)
+    constructor = lookup_class(m, cls, "__init__")
+    if isinstance(constructor, Function):
+        run(m, constructor, target)
+    return target
+
+
+def _late(
+    m: Interpreter, entry: Entry, target: Obj, function: Function, first: Construction | None
+) -> Iterator[Construction]:
+    """A method that registers state but is not part of construction: somebody calls it afterwards."""
+    known = first.assignments() if first is not None else frozenset()
+    m.path = TRUE
+    bound = objects.bind(m, function, target) if not {"property", "cached_property"} & set(function.decorators) else None
+    if isinstance(bound, Bound):
+        run(m, bound.function, bound.receiver)
+    elif isinstance(bound, Function):
+        run(m, bound, None)
+    if m.path != FALSE:
+        yield Construction(m, entry, target, m.path, known, list(m.events))
+
+
+def _from_function(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Iterator[Construction]:
+    m = _machine(program, eager)
+    function = _resolve(m, _start(m, source, entry.block), entry.names)
+    if not isinstance(function, Function):
+        return
+    run(m, function, None)
+    made = {id(obj.cls) for obj in m.objects}
+    for cls in [cls for cls in m.classes if not cls.scope.is_module and cls.scope.body_of is None]:
+        if id(cls) not in made and is_module(m, cls) and not objects.is_tensor_class(m, cls):
+            m.path = TRUE
+            _construct(m, cls)
+    if m.path != FALSE:
+        yield Construction(m, entry, None, m.path, events=list(m.events))
+
+
+def _from_code(program: Program, source: SourceFile, entry: Entry) -> Iterator[Construction]:
+    m = Interpreter(program)
+    scope = _start(m, source, entry.block)
+    for statement in entry.block.module.body:
+        if type(statement).__name__ not in ("FunctionDef", "ClassDef"):
+            m.execute(statement)
+    scope.executed.add(entry.block)
+    if m.path != FALSE:
+        yield Construction(m, entry, None, m.path, events=list(m.events))
+
+
+def run(m: Interpreter, function: Function, receiver: Value | None) -> None:
+    """Execute *function* with unknown arguments."""
+    scope = Scope(function.scope.source, function.scope)
+    params = function.node.params
+    plain = [*params.posonly_params, *params.params]
+    if receiver is not None and plain:
+        scope.names[plain.pop(0).name.value] = receiver
+    for param in (*plain, *params.kwonly_params):
+        scope.names[param.name.value] = _unknown(m, function, param)
+    if type(params.star_arg).__name__ == "Param":
+        scope.names[params.star_arg.name.value] = Seq([], False)  # type: ignore[union-attr]
+    if params.star_kwarg is not None:
+        scope.names[params.star_kwarg.name.value] = Map([], False)
+    run_function(m, function, receiver, scope)
+
+
+def _unknown(m: Interpreter, function: Function, param: object) -> Value:
+    """A parameter of an entry: unknown, but a dtype, class or function given as default is what callers use."""
+    name = param.name.value  # type: ignore[attr-defined]
+    symbol = Symbol(Key("param", name))
+    usage = _annotated_usage(param)
+    if param.default is not None:  # type: ignore[attr-defined]
+        default = default_of(m, function, param)
+        if isinstance(default, DType | Class | Function | External | Partial):
+            return default
+        if isinstance(default, Seq | Map) or (isinstance(default, Symbol) and default.key.kind == "call"):
+            usage = usage or "items"
+        elif isinstance(default, Const) and type(default.value) is int:
+            usage = usage or "int"
+    if usage:
+        m.usage[symbol.key] = usage
+    return symbol
+
+
+_INTEGERS = {"int"}
+_ITEMS = {"list", "tuple", "Sequence", "Iterable", "List", "Tuple", "ndarray", "Tensor", "set", "dict", "Dict", "Size"}
+
+
+def _annotated_usage(param: object) -> str | None:
+    annotation = param.annotation  # type: ignore[attr-defined]
+    node = annotation.annotation if annotation is not None else None
+    while type(node).__name__ == "Subscript":
+        node = node.value
+    name = node.attr.value if type(node).__name__ == "Attribute" else getattr(node, "value", None)
+    return "int" if name in _INTEGERS else "items" if name in _ITEMS else None

@@ -1,0 +1,139 @@
+"""Branch conditions as boolean functions, so that "filled whenever it exists" is a question of logic.
+
+A guard is a node of a reduced ordered binary decision diagram (Bryant 1986): equal functions are the
+same integer, which makes implication and equivalence cheap to ask. Atoms are the conditions of the
+checked code that nothing decides statically (``hashed``, ``bias is None``); an atom that was met before
+is the same atom again, and that is how two ``if hashed:`` blocks are known to run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+Guard = int
+FALSE: Guard = 0
+TRUE: Guard = 1
+
+_TERMINAL = 1 << 30
+_MAX_NODES = 60_000
+
+
+class GuardLimit(Exception):
+    """The conditions of one construction grew beyond what is worth deciding."""
+
+
+class Guards:
+    """The conditions of one run: atoms in order of appearance, and the diagram over them."""
+
+    def __init__(self) -> None:
+        self._nodes: list[tuple[int, Guard, Guard]] = [(_TERMINAL, 0, 0), (_TERMINAL, 1, 1)]
+        self._index: dict[tuple[int, Guard, Guard], Guard] = {}
+        self._memo: dict[tuple[Guard, Guard, Guard], Guard] = {}
+        self._atoms: dict[Hashable, Guard] = {}
+        self._facts: Guard = TRUE
+        self._rivals: dict[Hashable, list[tuple[Hashable, Guard]]] = {}
+
+    def atom(self, key: Hashable) -> Guard:
+        """The guard that is true exactly when the condition *key* is."""
+        found = self._atoms.get(key)
+        if found is None:
+            found = self._atoms[key] = self._node(len(self._atoms), FALSE, TRUE)
+        return found
+
+    def exclusive(self, group: Hashable, member: Hashable, guard: Guard) -> None:
+        """State that of all members of *group* at most one holds (``mode == "a"``, ``mode == "b"``)."""
+        known = self._rivals.setdefault(group, [])
+        if all(member != other for other, _ in known):
+            for _, rival in known:
+                self._facts = self.all(self._facts, self.negate(self.all(guard, rival)))
+            known.append((member, guard))
+
+    def all(self, *guards: Guard) -> Guard:
+        """Conjunction."""
+        result = TRUE
+        for guard in guards:
+            result = self._choose(result, guard, FALSE)
+        return result
+
+    def any(self, guards: Iterable[Guard]) -> Guard:
+        """Disjunction."""
+        result = FALSE
+        for guard in guards:
+            result = self._choose(result, TRUE, guard)
+        return result
+
+    def negate(self, guard: Guard) -> Guard:
+        """Complement."""
+        return self._choose(guard, FALSE, TRUE)
+
+    def minus(self, guard: Guard, removed: Guard) -> Guard:
+        """*guard* without the cases of *removed*."""
+        return self._choose(removed, FALSE, guard)
+
+    def possible(self, guard: Guard) -> bool:
+        """Whether some run of the program can take *guard*."""
+        return guard != FALSE and self.all(guard, self._facts) != FALSE
+
+    def implies(self, premise: Guard, conclusion: Guard) -> bool:
+        """Whether every possible run that takes *premise* takes *conclusion* too."""
+        return not self.possible(self.minus(premise, conclusion))
+
+    def without(self, guard: Guard, atoms: Iterable[Hashable]) -> Guard:
+        """*guard* restricted to runs in which none of *atoms* holds."""
+        for key in atoms:
+            if key in self._atoms:
+                guard = self.minus(guard, self._atoms[key])
+        return guard
+
+    def mentions(self, guard: Guard) -> set[Hashable]:
+        """The atoms that *guard* depends on."""
+        names = list(self._atoms)
+        seen: set[Guard] = set()
+        found: set[Hashable] = set()
+        pending = [guard]
+        while pending:
+            node = pending.pop()
+            if node in seen or node <= TRUE:
+                continue
+            seen.add(node)
+            level, low, high = self._nodes[node]
+            found.add(names[level])
+            pending += (low, high)
+        return found
+
+    def _node(self, level: int, low: Guard, high: Guard) -> Guard:
+        if low == high:
+            return low
+        key = (level, low, high)
+        found = self._index.get(key)
+        if found is None:
+            if len(self._nodes) >= _MAX_NODES:
+                raise GuardLimit
+            found = self._index[key] = len(self._nodes)
+            self._nodes.append(key)
+        return found
+
+    def _choose(self, test: Guard, then: Guard, other: Guard) -> Guard:
+        """If-then-else, the one operation that all others are written in."""
+        if test == TRUE:
+            return then
+        if test == FALSE:
+            return other
+        if then == other:
+            return then
+        if then == TRUE and other == FALSE:
+            return test
+        key = (test, then, other)
+        found = self._memo.get(key)
+        if found is not None:
+            return found
+        nodes = self._nodes
+        level = min(nodes[test][0], nodes[then][0], nodes[other][0])
+        low, high = [], []
+        for guard in key:
+            top, below, above = nodes[guard]
+            low.append(below if top == level else guard)
+            high.append(above if top == level else guard)
+        result = self._node(level, self._choose(*low), self._choose(*high))
+        self._memo[key] = result
+        return result

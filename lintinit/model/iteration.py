@@ -1,0 +1,242 @@
+"""Loops: which rounds an iterable gives, and how assignment targets take values apart.
+
+A short, known iterable is unrolled. Any other gives one round whose element is a symbol; integers that
+count along with it are *counters*, and a store at a counter reaches the whole range that it sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lintinit.model import arithmetic
+from lintinit.model.guards import FALSE, TRUE
+from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
+from lintinit.model.regions import ALL, SOME, Span
+from lintinit.model.values import Choice, Const, Key, Symbol, Value, fresh, key_of
+
+if TYPE_CHECKING:
+    from lintinit.model.machine import Machine
+
+_MAX_UNROLLED = 16
+
+
+def counter(m: Machine, start: Value, stop: Value | None, step: int = 1) -> Symbol:
+    """A new loop counter that takes every value from *start* to *stop* in steps of *step*."""
+    symbol = Symbol(fresh("counter"))
+    m.counters[symbol.key] = (start, stop, step)
+    m.usage[symbol.key] = "int"
+    return symbol
+
+
+def swept(m: Machine, index: Value) -> Span | None:
+    """The range that *index* sweeps if it is a counter with a factor and an offset."""
+    parts = arithmetic.split(index, m.counters.__contains__)
+    if parts is None:
+        return None
+    key, factor, rest = parts
+    start, stop, step = m.counters[key]
+    if factor < 1:
+        return Span(loop=True)
+    scale = Const(factor)
+    first = arithmetic.binary("+", arithmetic.binary("*", scale, start), rest)
+    last = None if stop is None or factor > 1 else arithmetic.binary("+", stop, rest)
+    return Span(first, last, factor * step, loop=True)
+
+
+def sweeps(m: Machine, key: Key) -> bool:
+    """Whether *key* was computed from a loop counter."""
+    if key in m.counters:
+        return True
+    parts = [term for term, _ in key.parts[0]] if key.kind == "sum" else key.parts
+    return any(isinstance(part, Key) and sweeps(m, part) for part in parts)
+
+
+def rounds(m: Machine, value: Value) -> Seq:
+    """What iterating over *value* gives."""
+    value = m.known(value)
+    if isinstance(value, Seq):
+        return value
+    if isinstance(value, Map):
+        return Seq([(guard, key) for guard, key, _ in value.entries], value.exact)
+    if isinstance(value, Tensor):
+        return _rows(m, value)
+    if isinstance(value, Obj) and value.items is not None:
+        entries = value.items.entries
+        return Seq([(guard, key if value.keyed else item) for guard, key, item in entries], value.items.exact)
+    if isinstance(value, Registry):
+        from lintinit.model.modules import registry_items
+
+        return Seq([(guard, key) for guard, key, _ in registry_items(m, value).entries])
+    if isinstance(value, Const) and isinstance(value.value, str | bytes):
+        return Seq([(TRUE, Const(char)) for char in value.value[:64]])
+    if isinstance(value, Choice):
+        found = [(guard, rounds(m, option)) for guard, option in value.options]
+        items = [(m.guards.all(guard, inner), item) for guard, seq in found for inner, item in seq.items]
+        return Seq(items, all(seq.exact for _, seq in found), found[0][1].rest)
+    m.sized(value, "items")
+    key = Key("element", key_of(value))
+    sources = value.sources if isinstance(value, Symbol) else frozenset()
+    return Seq([], False, Symbol(key, sources))
+
+
+def _rows(m: Machine, tensor: Tensor) -> Seq:
+    length = tensor.shape[0] if tensor.shape else None
+    at = counter(m, Const(0), length)
+    if tensor.region:
+        region = (SOME,) if any(part != ALL for part in tensor.region) else WHOLE_ROW
+    else:
+        span = swept(m, at)
+        region = (span if span is not None else SOME,)
+    shape = tensor.shape[1:] if tensor.shape else None
+    row = Tensor(tensor.storage, tensor.dtype, region, shape, tensor.layout, tensor.handle)
+    return Seq([], False, row)
+
+
+WHOLE_ROW = (ALL,)
+
+
+def counted(m: Machine, start: Value, stop: Value, step: Value) -> Seq:
+    """``range(start, stop, step)``."""
+    numbers = [part.value for part in (start, stop, step) if isinstance(part, Const)]
+    if len(numbers) == 3 and all(type(number) is int for number in numbers) and numbers[2]:
+        values = range(*numbers)
+        if len(values) <= _MAX_UNROLLED:
+            return Seq([(TRUE, Const(number, swept=True)) for number in values])
+    for part in (start, stop):
+        m.sized(part, "int")
+    stride = step.value if isinstance(step, Const) and type(step.value) is int else 1
+    if stride < 0:
+        return Seq([], False, counter(m, arithmetic.binary("+", stop, Const(1)), arithmetic.binary("+", start, Const(1))))
+    return Seq([], False, counter(m, start, stop, max(stride, 1)))
+
+
+def numbered(m: Machine, items: Seq, start: Value, length: Value | None) -> Seq:
+    """``enumerate(items, start)``."""
+    if items.exact and all(guard == TRUE for guard, _ in items.items):
+        pairs = [
+            (guard, Seq([(TRUE, _swept_number(start, at)), (TRUE, item)])) for at, (guard, item) in enumerate(items.items)
+        ]
+        return Seq(list(pairs))
+    stop = None if length is None else arithmetic.binary("+", start, length)
+    at = counter(m, start, stop)
+    return Seq([], False, Seq([(TRUE, at), (TRUE, items.rest if not items.items else _any_of(m, items))]))
+
+
+def _swept_number(start: Value, at: int) -> Value:
+    number = arithmetic.binary("+", start, Const(at))
+    return Const(number.value, swept=True) if isinstance(number, Const) else number
+
+
+def _any_of(m: Machine, items: Seq) -> Value:
+    options = [*items.items, *([] if items.exact else [(TRUE, items.rest)])]
+    if len(options) == 1:
+        return options[0][1]
+    left = TRUE
+    choices = []
+    for guard, item in options[:-1]:
+        pick = m.guards.all(left, guard, m.guards.atom(fresh("which")))
+        choices.append((pick, item))
+        left = m.guards.minus(left, pick)
+    return m.choose([*choices, (left, options[-1][1])])
+
+
+def paired(m: Machine, columns: list[Seq]) -> Seq:
+    """``zip(*columns)``."""
+    exact = [column for column in columns if column.exact]
+    if len(exact) == len(columns):
+        rows = zip(*(column.items for column in columns), strict=False)
+        return Seq([(m.guards.all(*(g for g, _ in row)), Seq([(TRUE, v) for _, v in row])) for row in rows])
+    if exact and min(len(column.items) for column in exact) <= _MAX_UNROLLED:
+        length = min(len(column.items) for column in exact)
+        found = [[v for _, v in c.items[:length]] if c.exact else [c.rest] * length for c in columns]
+        return Seq([(TRUE, Seq([(TRUE, v) for v in row])) for row in zip(*found, strict=True)])
+    return Seq([], False, Seq([(TRUE, column.rest if not column.exact else _any_of(m, column)) for column in columns]))
+
+
+def follow(m: Machine, target: Any, items: Seq, action: Callable[[], None]) -> bool:
+    """Bind *target* and run *action* for every round of *items*; whether all rounds are known.
+
+    A round under a guard leaves the path as it was: later rounds happen whether or not this one did.
+    """
+    before, after = m.path, FALSE
+    for guard, item in items.items:
+        m.path = m.guards.all(before, guard)
+        if m.path == FALSE:
+            continue
+        assign(m, target, item)
+        action()
+        after = m.guards.any((after, m.path))
+        before = m.guards.any((m.path, m.guards.minus(before, guard)))
+        if before == FALSE:
+            break
+    m.path = before
+    if not items.exact and before != FALSE:
+        assign(m, target, _named(items.rest, target))
+        action()
+    return items.exact
+
+
+def _named(element: Value, target: Any) -> Value:
+    """An unknown element under the name that the loop gives it, for messages."""
+    if isinstance(element, Symbol) and element.key.kind == "element" and type(target).__name__ == "Name":
+        return Symbol(Key("element", element.key.parts[0], target.value), element.sources)
+    return element
+
+
+def assign(m: Machine, target: Any, value: Value) -> None:
+    """``target = value`` for any kind of target."""
+    from lintinit.model.attributes import set_attribute
+    from lintinit.model.subscripts import index_of, set_item
+
+    kind = type(target).__name__
+    if kind == "Name":
+        assert m.frame is not None
+        scope = m.frame.scope
+        m.store(scope.names, target.value, value)
+    elif kind == "Attribute":
+        owner = m.evaluate(target.value)
+        m.each(owner, lambda option: set_attribute(m, option, target.attr.value, value, target))
+    elif kind == "Subscript":
+        owner = m.evaluate(target.value)
+        index = index_of(m, target)
+        m.each(owner, lambda option: set_item(m, option, index, value, target))
+    elif kind in ("Tuple", "List"):
+        _unpack(m, [element for element in target.elements], value)
+    elif kind == "StarredElement":
+        assign(m, target.value, value)
+
+
+def _unpack(m: Machine, elements: list[Any], value: Value) -> None:
+    star = next((i for i, e in enumerate(elements) if type(e).__name__ == "StarredElement"), None)
+    for at, element in enumerate(elements):
+        if star is not None and at >= star:
+            part: Value = Symbol(fresh())
+            if at == star:
+                part = m.each(value, lambda option: _tail(option, star, len(elements) - star - 1))
+            else:
+                part = m.each(value, lambda option: part_of(m, option, at - len(elements)))
+            assign(m, element.value, part)
+        else:
+            assign(m, element.value, m.each(value, lambda option: part_of(m, option, at)))
+
+
+def _tail(value: Value, start: int, after: int) -> Value:
+    if isinstance(value, Seq) and value.exact:
+        return Seq(value.items[start : len(value.items) - after])
+    return Seq([], False)
+
+
+def part_of(m: Machine, value: Value, at: int) -> Value:
+    """Element *at* of *value*, as unpacking sees it."""
+    if isinstance(value, Seq):
+        if value.exact and -len(value.items) <= at < len(value.items):
+            return value.items[at][1]
+        return value.rest if not value.exact and not value.items else Symbol(fresh())
+    if isinstance(value, Tensor):
+        return Tensor(value.storage, value.dtype, (SOME,), None, value.layout)
+    m.sized(value, "items")
+    if isinstance(value, Map) and value.exact and 0 <= at < len(value.entries):
+        return value.entries[at][1]
+    sources = value.sources if isinstance(value, Symbol) else frozenset()
+    return Symbol(Key("item", key_of(value), Key("const", "int", at)), sources)

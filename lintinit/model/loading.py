@@ -1,0 +1,55 @@
+"""What a hook that runs after loading does to state: replace it unread, and construction need not fill it."""
+
+from __future__ import annotations
+
+from lintinit.model.classes import lookup_class
+from lintinit.model.constructions import POST_LOAD_HOOKS, Construction, State
+from lintinit.model.guards import FALSE, Guard
+from lintinit.model.heap import Tensor, options
+from lintinit.model.uses import follow
+from lintinit.model.values import Class, Function
+
+
+def left_after_loading(construction: Construction, states: list[State]) -> list[State]:
+    """The states whose unwritten content survives the class's post-load hook or is read by it.
+
+    A hook counts only if it replaces, fills or deletes the state on every path and without looking at the
+    content first: sorting garbage gives garbage in another order.
+    """
+    m, target = construction.machine, construction.target
+    if target is None or not isinstance(target.cls, Class):
+        return states
+    for name in POST_LOAD_HOOKS:
+        hook = lookup_class(m, target.cls, name)
+        if not isinstance(hook, Function):
+            continue
+        seen = len(m.events)
+        with m.speculation():
+            follow(m, hook, target)
+            ended = m.path
+            survivors = [state for state in states if _survives(state, ended)]
+        if ended == FALSE:
+            continue
+        read = {e.storage: e.guard for e in m.events[seen:] if e.kind != "write"}
+        states = [
+            state
+            for state in states
+            if state in survivors
+            or any(
+                m.guards.possible(m.guards.all(guard, state.unfilled))
+                for storage, guard in read.items()
+                if storage in state.tensor.storage.roots()
+            )
+        ]
+    return states
+
+
+def _survives(state: State, ended: Guard) -> bool:
+    m = state.construction.machine
+    roots = state.tensor.storage.roots()
+    for guard, option in options(state.owner.attrs.get(state.name) or m.boolean(FALSE)):
+        if isinstance(option, Tensor) and option.storage.roots() & roots:
+            missing = m.guards.minus(m.guards.all(guard, ended, state.exists), m.initialised(option))
+            if m.guards.possible(missing):
+                return True
+    return False

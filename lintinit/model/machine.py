@@ -1,0 +1,358 @@
+"""The state of one symbolic run, and the few operations that everything else is written in.
+
+Checked code is followed as if it ran, with three differences: unknown values are symbols, both sides of an
+undecided branch are followed one after the other, and every effect is recorded under the guard of the path
+that leads to it. ``statements``, ``expressions`` and ``calls`` say what each construct does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from lintinit._lazy import cst
+from lintinit.errors import Diagnostic
+from lintinit.model.guards import FALSE, TRUE, Guard, Guards
+from lintinit.model.heap import (
+    Event,
+    Kind,
+    Map,
+    Obj,
+    Seq,
+    Site,
+    Storage,
+    Tensor,
+    options,
+)
+from lintinit.model.program import Program, Scope
+from lintinit.model.regions import Span
+from lintinit.model.values import (
+    NO,
+    YES,
+    Choice,
+    Class,
+    Const,
+    Function,
+    Key,
+    Symbol,
+    Value,
+    fresh,
+    key_of,
+)
+from lintinit.source import Block, SourceFile
+
+_MAX_OPTIONS = 24
+_MAX_STEPS = 30_000
+_MAX_DEPTH = 14
+
+
+class RunLimit(Exception):
+    """The run became too large to finish; it says nothing."""
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """Paths that left the current round of a loop early."""
+
+    left: Guard = FALSE
+    again: Guard = FALSE
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One call in progress."""
+
+    scope: Scope
+    parent: Frame | None
+    function: Function | None = None
+    receiver: Value | None = None
+    #: The simple statement being executed.
+    statement: Site | None = None
+    returns: list[tuple[Guard, Value]] = field(default_factory=list)
+    yields: Seq | None = None
+    loops: list[Loop] = field(default_factory=list)
+
+    def chain(self) -> list[Frame]:
+        """This frame and its callers, innermost first."""
+        found, frame = [], self
+        while frame is not None:
+            found.append(frame)
+            frame = frame.parent  # type: ignore[assignment]
+        return found
+
+
+@dataclass(slots=True)
+class Arguments:
+    """Arguments of a call; ``open`` where ``*x`` or ``**x`` of unknown content was among them."""
+
+    positional: list[Value] = field(default_factory=list)
+    keyword: dict[str, Value] = field(default_factory=dict)
+    open: bool = False
+
+    def get(self, position: int | None, *names: str) -> Value | None:
+        """The argument at *position* or under one of *names*."""
+        for name in names:
+            if name in self.keyword:
+                return self.keyword[name]
+        if position is not None and position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    def all(self) -> list[Value]:
+        """Every argument value."""
+        return [*self.positional, *self.keyword.values()]
+
+
+class Machine(ABC):
+    """One symbolic run over a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.guards = Guards()
+        self.path: Guard = TRUE
+        #: Paths that ended in an exception since the innermost ``try``.
+        self.raised: Guard = FALSE
+        self.events: list[Event] = []
+        self.objects: list[Obj] = []
+        #: Memory that was allocated without a value.
+        self.storages: list[Storage] = []
+        #: Functions that were followed at least once.
+        self.entered: set[cst.CSTNode] = set()
+        #: Every class statement executed, those in functions too.
+        self.classes: list[Class] = []
+        #: Objects that stand for unknown values which the code sets attributes on.
+        self.stand_ins: dict[Key, Obj] = {}
+        #: Counters of loops: where they start and stop, and their step.
+        self.counters: dict[Key, tuple[Value, Value | None, int]] = {}
+        #: What unknown values were used as: ``int`` or ``items``.
+        self.usage: dict[Key, str] = {}
+        #: Under ``with torch.device("meta")``.
+        self.meta: bool = False
+        #: Classes whose constructors run at once instead of when somebody looks inside.
+        self.eager: Callable[[Class], bool] = lambda _: False
+        #: An unknown attribute of this name is this tensor, whatever it is read from.
+        self.watched: dict[str, Tensor] = {}
+        self.discarded: cst.CSTNode | None = None
+        self.modules: dict[SourceFile, Scope] = {}
+        self.block: Block | None = None
+        self.frame: Frame | None = None
+        self.depth = 0
+        self.steps = 0
+
+    # What the language modules provide.
+
+    @abstractmethod
+    def evaluate(self, node: cst.CSTNode) -> Value:
+        """The value of an expression."""
+
+    @abstractmethod
+    def execute(self, node: cst.CSTNode) -> None:
+        """Execute a statement or a suite of them."""
+
+    @abstractmethod
+    def call(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Value:
+        """The result of calling *callee*."""
+
+    # Branches.
+
+    def each(self, value: Value, action: Callable[[Value], Value]) -> Value:
+        """*action* on every alternative of *value*, each on its own path."""
+        if not isinstance(value, Choice):
+            return action(value)
+        before, after, results = self.path, FALSE, []
+        rest = before
+        for guard, option in value.options:
+            self.path = self.guards.all(before, guard)
+            rest = self.guards.minus(rest, guard)
+            if self.path == FALSE:
+                continue
+            results.append((guard, action(option)))
+            after = self.guards.any((after, self.path))
+        self.path = self.guards.any((after, rest))
+        return self.choose(results)
+
+    def choose(self, choices: Iterable[tuple[Guard, Value]]) -> Value:
+        """One value for several alternatives; equal ones are joined."""
+        joined: dict[Key, tuple[Guard, Value]] = {}
+        for guard, value in choices:
+            for inner, option in options(value):
+                both = self.guards.all(guard, inner)
+                if both == FALSE:
+                    continue
+                key = Key("tensor", id(option)) if isinstance(option, Tensor) else key_of(option)
+                known = joined.get(key)
+                joined[key] = (both if known is None else self.guards.any((known[0], both)), option)
+        found = list(joined.values())
+        if len(found) > _MAX_OPTIONS:
+            return Symbol(fresh())
+        if len(found) == 1 and found[0][0] == TRUE:
+            return found[0][1]
+        return Choice(tuple(found)) if found else Symbol(fresh())
+
+    def known(self, value: Value) -> Value:
+        """*value* without the alternatives that the current path excludes."""
+        if not isinstance(value, Choice):
+            return value
+        live = [(g, option) for g, option in value.options if self.guards.all(g, self.path) != FALSE]
+        if len(live) == 1:
+            return live[0][1]
+        return Choice(tuple(live)) if live else Symbol(fresh())
+
+    def truth(self, value: Value) -> Guard:
+        """When *value* counts as true."""
+        if isinstance(value, Choice):
+            return self.guards.any(self.guards.all(g, self.truth(option)) for g, option in value.options)
+        if isinstance(value, Const):
+            return TRUE if value.value else FALSE
+        if isinstance(value, Seq | Map):
+            content = value.items if isinstance(value, Seq) else value.entries
+            present = self.guards.any(item[0] for item in content)
+            return present if value.exact else self.guards.any((present, self.guards.atom(value.key)))
+        if isinstance(value, Symbol | Tensor):
+            key = key_of(value)
+            if key.kind == "op" and key.parts[0] == "*":
+                # A product of sizes is zero when one of them is.
+                return self.guards.all(*(self.truth(Symbol(part)) for part in key.parts[1:] if part.kind != "const"))
+            guard = self.guards.atom(key)
+            self.guards.exclusive(Key("void", key), "true", guard)
+            return guard
+        return TRUE
+
+    def boolean(self, guard: Guard) -> Value:
+        """The value that is True exactly under *guard*."""
+        if guard in (TRUE, FALSE):
+            return YES if guard == TRUE else NO
+        return Choice(((guard, YES), (self.guards.negate(guard), NO)))
+
+    def store(self, names: dict[str, Value], name: str, value: Value, whole: bool = False) -> None:
+        """Assign on the current path; with *whole* an absent name stays absent on the other paths."""
+        old = names.get(name)
+        if self.path == TRUE or (old is None and not whole):
+            names[name] = value
+            return
+        kept = [(self.guards.minus(g, self.path), option) for g, option in options(old)] if old is not None else []
+        merged = [(self.path, value), *kept]
+        names[name] = self.choose(merged)
+
+    # Memory.
+
+    def initialised(self, tensor: Tensor) -> Guard:
+        """When everything that *tensor* shows has a defined value."""
+        storage = tensor.storage
+        guards = [storage.filled, storage.absent]
+        if tensor.region:
+            # A loop reads what its earlier rounds wrote (``t[i] = t[i - 1] + n``).
+            looped = any(isinstance(extent, Span) and extent.loop for extent in tensor.region)
+            guards += [store.guard for store in storage.stores if looped or store.region == tensor.region]
+        return self.guards.any(guards)
+
+    def undefined(self, value: Value) -> frozenset[Storage]:
+        """The unwritten allocations that *value* may depend on, on the current path."""
+        if isinstance(value, Symbol):
+            return value.sources
+        if isinstance(value, Choice):
+            found: frozenset[Storage] = frozenset()
+            for guard, option in value.options:
+                if self.guards.all(guard, self.path) != FALSE:
+                    found |= self.undefined(option)
+            return found
+        if isinstance(value, Tensor) and self.guards.minus(self.path, self.initialised(value)) != FALSE:
+            return value.storage.roots()
+        if isinstance(value, Seq):
+            return frozenset().union(*(self.undefined(item) for _, item in value.items), self.undefined(value.rest))
+        return frozenset()
+
+    def record(self, kind: Kind, storages: Iterable[Storage], how: str, node: cst.CSTNode | None = None) -> None:
+        """Note that something happened to *storages* here."""
+        site = Site(self.block, node) if node is not None and self.block else self.statement()
+        for storage in storages:
+            self.events.append(Event(kind, storage, self.path, site, how))
+
+    @contextmanager
+    def speculation(self) -> Iterator[None]:
+        """Follow something from the present state and forget what it changed; events stay."""
+        attributes = [(obj, dict(obj.attrs)) for obj in self.objects]
+        memory = [(storage, storage.filled, list(storage.stores)) for storage in self.storages]
+        saved = self.path, self.raised, self.block, self.frame, self.steps
+        self.path, self.raised, self.steps = TRUE, FALSE, 0
+        try:
+            yield
+        finally:
+            self.path, self.raised, self.block, self.frame, self.steps = saved
+            for obj, attrs in attributes:
+                obj.attrs = attrs
+            for storage, filled, stores in memory:
+                storage.filled, storage.stores = filled, stores
+
+    # Places.
+
+    def statement(self) -> Site:
+        """The statement being executed."""
+        assert self.frame is not None and self.frame.statement is not None
+        return self.frame.statement
+
+    def sized(self, value: Value, usage: str) -> None:
+        """Remember that an unknown is used as an ``int`` or as something with ``items``."""
+        if isinstance(value, Symbol):
+            for key in _leaves(value.key):
+                self.usage.setdefault(key, usage)
+
+    def step(self) -> None:
+        """Count one statement; ends the run when it is too long."""
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            raise RunLimit
+
+    def deep(self) -> bool:
+        """Whether another call may not be followed any more."""
+        return self.depth >= _MAX_DEPTH
+
+    # Modules.
+
+    def module(self, source: SourceFile) -> Scope:
+        """The namespace of a file."""
+        scope = self.modules.get(source)
+        if scope is None:
+            scope = self.modules[source] = Scope(source)
+        return scope
+
+    def lookup(self, scope: Scope, name: str) -> Value | None:
+        """What *name* is in the namespace of a file; executes the statements that bind it."""
+        bindings = scope.source.bindings
+        for block in (*bindings.get(name, ()), *(bindings.get("*", ()) if name not in bindings else ())):
+            if block not in scope.executed:
+                scope.executed.add(block)
+                self.run_block(scope, block)
+        return scope.names.get(name)
+
+    def run_block(self, scope: Scope, block: Block) -> None:
+        """Execute one top-level statement in the namespace of its file, whatever else is going on."""
+        with self.elsewhere(scope, block):
+            try:
+                for statement in block.module.body:
+                    self.execute(statement)
+            except Diagnostic:
+                # The file is reported where it is checked itself; here the name stays unknown.
+                pass
+
+    @contextmanager
+    def elsewhere(self, scope: Scope, block: Block) -> Iterator[None]:
+        """Work in another scope, on no particular path, and come back."""
+        saved = self.path, self.raised, self.block, self.frame, self.meta, self.discarded
+        self.path, self.raised, self.meta = TRUE, FALSE, False
+        self.block = block
+        self.frame = Frame(scope, None)
+        try:
+            yield
+        finally:
+            self.path, self.raised, self.block, self.frame, self.meta, self.discarded = saved
+
+
+def _leaves(key: Key) -> list[Key]:
+    if key.kind == "sum":
+        return [leaf for term, _ in key.parts[0] for leaf in _leaves(term)]
+    if key.kind == "op":
+        return [leaf for part in key.parts[1:] for leaf in _leaves(part)]
+    return [key]

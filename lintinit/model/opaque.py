@@ -1,0 +1,67 @@
+"""Calls of code that is out of sight.
+
+What such a call does to a tensor is a guess from how it is written, and the guess errs towards silence: a
+call made for its effect may well fill what it is given, unless its name says that it only describes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lintinit.model.heap import Map, Obj, Seq, Tensor, options
+from lintinit.model.tensors import overwrite
+from lintinit.model.values import Key, Symbol, Value, key_of
+from lintinit.semantics.vocabulary import describes_by_name, writes_by_name
+
+if TYPE_CHECKING:
+    from lintinit.model.machine import Arguments, Machine
+
+
+def opaque_call(m: Machine, callee: Value, name: str, arguments: Arguments, node: Any) -> Value:
+    """The result of calling *callee*, known only as *name*."""
+    short = name.rpartition(".")[2]
+    inputs = [tensor for value in arguments.all() for tensor in _tensors(m, value)]
+    effect = writes_by_name(short) or (m.discarded is node and not describes_by_name(short))
+    for tensor in inputs:
+        undefined = m.undefined(tensor)
+        if undefined:
+            m.record("lend" if tensor.region and not tensor.row else "opaque", undefined, short, node)
+        if effect:
+            overwrite(m, tensor)
+    if writes_by_name(short):
+        for value in arguments.all():
+            for _, option in options(value):
+                if isinstance(option, Obj):
+                    fill_state(m, option)
+    sources = frozenset().union(*(m.undefined(value) for value in arguments.all())) if not effect else frozenset()
+    return Symbol(Key("call", key_of(callee), *(key_of(value) for value in arguments.all())), sources)
+
+
+def opaque_method(m: Machine, receiver: Value, name: str, arguments: Arguments, node: Any) -> Value:
+    """The result of a method that is out of sight."""
+    if isinstance(receiver, Obj) and writes_by_name(name):
+        fill_state(m, receiver)
+    return opaque_call(m, Symbol(Key("attr", key_of(receiver), name)), name, arguments, node)
+
+
+def fill_state(m: Machine, obj: Obj) -> None:
+    """Something presumably gave all present state of *obj* its values."""
+    from lintinit.model.modules import state_of
+
+    for _, guard, tensor in state_of(m, obj):
+        before = m.path
+        m.path = m.guards.all(before, guard)
+        overwrite(m, tensor)
+        m.path = before
+
+
+def _tensors(m: Machine, value: Value) -> list[Tensor]:
+    found = []
+    for _, option in options(m.known(value)):
+        if isinstance(option, Tensor):
+            found.append(option)
+        elif isinstance(option, Seq):
+            found += [tensor for _, item in option.items for tensor in _tensors(m, item)]
+        elif isinstance(option, Map):
+            found += [tensor for _, _, item in option.entries for tensor in _tensors(m, item)]
+    return found

@@ -1,0 +1,95 @@
+"""The files of the checked tree as a program: which file an import means, and what a scope holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lintinit.errors import Diagnostic
+from lintinit.model.values import Class, Value
+from lintinit.source import Block, SourceFile
+
+#: Never looked up in the checked tree: what they do is known, and a folder of this name would mislead.
+_OUTSIDE = frozenset({"torch", "numpy", *sys.stdlib_module_names})
+_MAX_BYTES = 4_000_000
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """Names of a module, a class body or one call of a function."""
+
+    source: SourceFile
+    parent: Scope | None = None
+    names: dict[str, Value] = field(default_factory=dict)
+    #: The class whose body this is, if any: its functions do not see its names.
+    body_of: Class | None = None
+    #: Blocks of a module that were executed already.
+    executed: set[Block] = field(default_factory=set)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether this is the namespace of a file."""
+        return self.parent is None
+
+
+class Program:
+    """Finds and keeps the files that imports lead to."""
+
+    def __init__(self, roots: Iterable[Path] = ()) -> None:
+        self._roots = [root.resolve() for root in roots]
+        self._files: dict[Path, SourceFile | None] = {}
+        self._found: dict[tuple[Path, str], Path | None] = {}
+
+    def add(self, source: SourceFile) -> None:
+        """Make *source* known under its path, so that it is not read again."""
+        self._files[source.path.resolve()] = source
+
+    def find(self, dotted: str, level: int, importer: SourceFile) -> SourceFile | None:
+        """The file that ``import dotted`` (with *level* leading dots) means in *importer*, if it is in the tree."""
+        here = importer.path.resolve().parent
+        if level:
+            for _ in range(level - 1):
+                here = here.parent
+            path = self._module_in(here, dotted)
+            return self._load(path) if path else None
+        if not dotted or dotted.split(".")[0] in _OUTSIDE:
+            return None
+        for folder in self._search_path(here):
+            path = self._module_in(folder, dotted)
+            if path is not None:
+                return self._load(path)
+        return None
+
+    def _search_path(self, folder: Path) -> list[Path]:
+        """Where an absolute import starts: above the importer's package, its own folder, the roots of the run."""
+        package = folder
+        while (package / "__init__.py").is_file() and package.parent != package:
+            package = package.parent
+        return list(dict.fromkeys((package, folder, *self._roots)))
+
+    def _module_in(self, folder: Path, dotted: str) -> Path | None:
+        key = (folder, dotted)
+        if key not in self._found:
+            base = folder.joinpath(*dotted.split(".")) if dotted else folder
+            candidates = [base / "__init__.py"]
+            if dotted:
+                candidates.insert(0, base.with_name(base.name + ".py"))
+            self._found[key] = next((path for path in candidates if path.is_file()), None)
+        return self._found[key]
+
+    def _load(self, path: Path) -> SourceFile | None:
+        if path not in self._files:
+            self._files[path] = self._read(path)
+        return self._files[path]
+
+    def _read(self, path: Path) -> SourceFile | None:
+        try:
+            if path.stat().st_size > _MAX_BYTES:
+                return None
+            source = SourceFile(path, path.read_bytes())
+            source.text  # noqa: B018 -- decodes, so that a bad file is refused here
+        except (OSError, Diagnostic):
+            return None
+        return source

@@ -1,0 +1,178 @@
+"""What the code does with state after construction: the evidence for the role of a tensor.
+
+The methods of the class are followed one by one with the state as construction left it. Where unwritten
+memory goes tells what its values are: into the brackets of a subscript (an index), into a comparison (a tag),
+into arithmetic (a number). Functions outside the class take part when they name the attribute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lintinit.errors import Diagnostic
+from lintinit.model.classes import ancestry, is_module, namespace_of
+from lintinit.model.constructions import Construction, State, run
+from lintinit.model.entries import identifiers
+from lintinit.model.guards import GuardLimit
+from lintinit.model.heap import Event, Obj, Site, Storage
+from lintinit.model.interpreter import Interpreter
+from lintinit.model.machine import Frame, RunLimit
+from lintinit.model.values import Class, Function, Key, Value
+from lintinit.source import Block, SourceFile
+
+#: Methods that load, save, describe or (re)build state: what they read says nothing about its role.
+_NO_READERS = re.compile(r"^__(?!call__|getitem__|iter__)|load|save|state_dict|repr|^_?(?:re)?init|reset|register|create_weights|^to_|^from_|pack$|quantize$")
+
+
+@dataclass(slots=True)
+class Uses:
+    """The uses of one unwritten allocation."""
+
+    events: list[Event] = field(default_factory=list)
+    #: What the first thing was that each method did to it, of the methods that use it.
+    first: list[Event] = field(default_factory=list)
+
+    @property
+    def written_first(self) -> bool:
+        """Every method that touches it stores to it before anything else."""
+        return bool(self.first) and all(event.kind == "write" for event in self.first)
+
+    @property
+    def lent_first(self) -> bool:
+        """The same, where handing a leading part to a call out of sight counts as storing."""
+        return bool(self.first) and all(event.kind in ("write", "lend") for event in self.first)
+
+
+def uses_of(construction: Construction, states: list[State]) -> dict[Storage, Uses]:
+    """The uses of the unwritten memory of *states* in their own class."""
+    watch = _Watch(construction, states)
+    target = construction.target
+    if target is not None and isinstance(target.cls, Class):
+        for function in _readers(construction, target.cls):
+            watch.follow(function, target)
+    return watch.found
+
+
+def uses_elsewhere(construction: Construction, states: list[State], source: SourceFile) -> dict[Storage, Uses]:
+    """The uses of *states* by name, in functions of *source* outside their class."""
+    watch = _Watch(construction, states)
+    m = construction.machine
+    for state in states:
+        m.watched[state.name] = state.tensor
+    own = construction.target.cls if construction.target is not None else None
+    names = {state.name for state in states}
+    for block in source.blocks:
+        if any(_mentions(block.text, name) for name in names):
+            for function, cls in _functions(m, source, block, names):
+                if cls is None or cls is not own:
+                    receiver = Obj(cls, Key("param", "self"), module=is_module(m, cls)) if cls is not None else None
+                    watch.follow(function, receiver)
+    m.watched.clear()
+    return watch.found
+
+
+def _mentions(text: str, name: str) -> bool:
+    if "{" in name:
+        return True
+    return re.search(rf"\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']", text) is not None
+
+
+def _readers(construction: Construction, cls: Class) -> Iterator[Function]:
+    """The methods to follow: those that no other method of the class calls, or all of them."""
+    m = construction.machine
+    methods: dict[str, Function] = {}
+    for base in ancestry(m, cls):
+        if isinstance(base, Class):
+            for name, value in namespace_of(m, base).items():
+                if isinstance(value, Function):
+                    methods.setdefault(name, value)
+    methods = {name: f for name, f in methods.items() if not _NO_READERS.search(name) and f.node not in m.entered}
+    called = {name for function in methods.values() for name in _called_on_self(function)} & set(methods)
+    yield from (function for name, function in methods.items() if name not in called)
+
+
+def _called_on_self(function: Function) -> set[str]:
+    params = function.node.params.params
+    if not params:
+        return set()
+    own = params[0].name.value
+    found: set[str] = set()
+    pending: list[object] = [function.node.body]
+    while pending:
+        item = pending.pop()
+        if type(item).__name__ == "Attribute" and getattr(item.value, "value", None) == own:  # type: ignore[attr-defined]
+            if item.attr.value != function.name:  # type: ignore[attr-defined]
+                found.add(item.attr.value)  # type: ignore[attr-defined]
+        pending += item.children  # type: ignore[attr-defined]
+    return found
+
+
+def _functions(m: Interpreter, source: SourceFile, block: Block, names: set[str]) -> Iterator[tuple[Function, Class | None]]:
+    scope = m.module(source)
+    try:
+        module = block.module
+    except Diagnostic:
+        return
+    for node in module.body:
+        kind = type(node).__name__
+        if kind not in ("FunctionDef", "ClassDef"):
+            continue
+        value = m.lookup(scope, node.name.value)  # type: ignore[union-attr]
+        if isinstance(value, Function):
+            yield value, None
+        elif isinstance(value, Class):
+            for function in namespace_of(m, value).values():
+                if isinstance(function, Function) and not _NO_READERS.search(function.name):
+                    if any("{" in name for name in names) or identifiers(function.node) & names or _strings(function, names):
+                        yield function, value
+
+
+def _strings(function: Function, names: set[str]) -> bool:
+    pending: list[object] = [function.node.body]
+    while pending:
+        item = pending.pop()
+        if type(item).__name__ == "SimpleString" and item.value.strip("rbuRBU\"'") in names:  # type: ignore[attr-defined]
+            return True
+        pending += item.children  # type: ignore[attr-defined]
+    return False
+
+
+class _Watch:
+    """Follows functions and keeps what they do to the unwritten memory of some states."""
+
+    def __init__(self, construction: Construction, states: list[State]) -> None:
+        self.machine = construction.machine
+        self.found = {root: Uses() for state in states for root in state.tensor.storage.roots()}
+
+    def follow(self, function: Function, receiver: Value | None) -> None:
+        """Follow one function from the state that construction left."""
+        m = self.machine
+        seen = len(m.events)
+        with m.speculation():
+            follow(m, function, receiver)
+        self._keep(m.events[seen:])
+
+    def _keep(self, events: list[Event]) -> None:
+        for storage, uses in self.found.items():
+            mine = [event for event in events if event.storage is storage]
+            uses.events += mine
+            if any(event.kind != "write" for event in mine):
+                uses.first.append(mine[0])
+
+
+def follow(m: Interpreter, function: Function, receiver: Value | None) -> None:
+    """Run a method or function with unknown arguments; a run that grows too large ends where it is."""
+    kinds = {decorator.rpartition(".")[2] for decorator in function.decorators}
+    m.block = function.block
+    m.frame = Frame(m.module(function.scope.source), None, statement=Site(function.block, function.node))
+    try:
+        if receiver is None or "staticmethod" in kinds:
+            run(m, function, None)
+        elif "classmethod" in kinds and isinstance(receiver, Obj) and receiver.cls is not None:
+            run(m, function, receiver.cls)
+        else:
+            run(m, function, receiver)
+    except (RunLimit, GuardLimit, RecursionError, Diagnostic):
+        pass
