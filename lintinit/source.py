@@ -1,11 +1,12 @@
-"""One file of the checked tree: its bytes, its text, and its top-level statements as separate blocks.
+"""One file of the checked tree: its bytes, its text, and its statements as separate blocks.
 
-Parsing is the dearest stage by far, so a file is cut into top-level statements first (by its text alone)
-and each is parsed only when something asks for it. Positions and text stay those of the whole file.
+Parsing is the dearest stage by far, so a file is cut into top-level statements, and a class into the members of
+its body, by the text alone; each is parsed only when something asks for it. Positions stay those of the file.
 """
 
 from __future__ import annotations
 
+import bisect
 import codecs
 import io
 import re
@@ -16,29 +17,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lintinit._lazy import cst
 from lintinit.errors import Diagnostic
+from lintinit.parsing import explain_failure, parse
 
 if TYPE_CHECKING:
     from libcst import CSTNode, Module
 
 _TRIPLE = re.compile(r'"""|\'\'\'')
-_PLAIN_PREFIX = re.compile(r"[^#'\"]*[rRbBuUfFtT]?\Z")
+_PLAIN_PREFIX = re.compile(r"[^#'\"]*\Z")
 _LEXEME = re.compile(
-    r"(?P<comment>#[^\n]*)"
+    r"#[^\n]*"
     r"|(?P<long>\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\"|\Z)|'''(?:[^\\']|\\.|'(?!''))*(?:'''|\Z))"
-    r"|(?P<short>\"(?:[^\\\"\n]|\\.)*\"?|'(?:[^\\'\n]|\\.)*'?)",
+    r"|\"(?:[^\\\"\n]|\\.)*\"?|'(?:[^\\'\n]|\\.)*'?",
     re.DOTALL,
 )
-_START = re.compile(r"^[^\s#)\]}]", re.MULTILINE)
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
+_HEAD = re.compile(r"(?:[ \t]*@[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*)*?[ \t]*(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
+_COMPOUND = re.compile(r"[ \t]*(?:if|try|with|for|while|match|else|elif)\b")
 _BINDS = re.compile(
     r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)"
     r"|^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n#]*(?:\\\r?\n[^\n#]*)*)"
     r"|^[ \t]*([\w, \t()*]+?)[ \t]*(?::[^=\n]+)?=(?!=)",
     re.MULTILINE,
 )
+_ANNOTATES = re.compile(r"^[ \t]*(\w+)[ \t]*:(?!=)", re.MULTILINE)
 _NAME = re.compile(r"(?:[\w.]+\s+as\s+)?(\w+|\*)")
+_BRACKETS = re.compile(r"[(\[{]|[)\]}]|:|#[^\n]*|\"\"\"|'''|\"(?:[^\\\"\n]|\\.)*\"|'(?:[^\\'\n]|\\.)*'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,56 +56,136 @@ class Position:
 
 
 class Block:
-    """A top-level statement with its decorators; parsed on demand."""
+    """A statement with its decorators: of a file, or of a class body. Parsed on demand."""
 
-    def __init__(self, source: SourceFile, start: int, end: int, line: int) -> None:
+    def __init__(self, source: SourceFile, start: int, end: int, line: int, parent: Block | None = None) -> None:
         self.source = source
         self.start = start
         self.end = end
         self.line = line
+        self.parent = parent
         self._positions: dict[CSTNode, Position] | None = None
 
-    @property
+    @cached_property
     def text(self) -> str:
-        """The statement's own text."""
+        """The statement's own text, with its indentation."""
         return self.source.text[self.start : self.end]
 
     @cached_property
+    def head(self) -> tuple[str, str] | None:
+        """``("class" or "def", name)`` for a definition."""
+        match = _HEAD.match(self.text)
+        return (match[1], match[2]) if match else None
+
+    @cached_property
     def binds(self) -> tuple[str, ...]:
-        """Names that the statement may bind in the module; ``*`` for a star import."""
+        """Names that the statement may bind; ``*`` for a star import."""
+        if self.head is not None:
+            return (self.head[1],)
         names: list[str] = []
-        text = self.text
-        compound = re.match(r"(?:if|try|with|for|while|match|else|elif)\b", text)
-        for match in _BINDS.finditer(text):
-            if not compound and match.start() and not text[: match.start()].lstrip().startswith("@"):
+        compound = _COMPOUND.match(self.text) is not None
+        for match in _BINDS.finditer(self.text):
+            if match.start() and not compound:
                 break
-            if match[1]:
-                names.append(match[1])
-            else:
-                names += _NAME.findall(match[2] if match[2] is not None else match[3])
-            if not compound and match[1]:
-                break
+            names += [match[1]] if match[1] else _NAME.findall(match[2] if match[2] is not None else match[3])
+        if self.parent is not None:
+            names += _ANNOTATES.findall(self.text)
         return tuple(dict.fromkeys(names))
 
     @cached_property
-    def module(self) -> Module:
-        """The parsed statement (libcst), as a module of its own."""
-        return cst.parse_module(self.text)
+    def statements(self) -> list[CSTNode]:
+        """The parsed statement (libcst nodes); raises :class:`Diagnostic` where the file cannot be parsed."""
+        return self._parsed[0]
+
+    @cached_property
+    def members(self) -> list[Block] | None:
+        """The statements of the body of a class; None for anything that is not a class over several lines."""
+        if self.head is None or self.head[0] != "class":
+            return None
+        opened = self._header_end
+        if opened is None:
+            return None
+        text = self.source.text
+        body = re.compile(r"(?:[ \t\f]*(?:#[^\n]*)?\r?\n)*([ \t]+)(?=\S)").match(text, opened, self.end)
+        if body is None:
+            return None
+        return list(self.source.split(body.start(1), self.end, body[1], self))
+
+    @cached_property
+    def header(self) -> list[CSTNode]:
+        """A class statement without its body, parsed."""
+        if self._header_end is None:
+            return self.statements
+        text = self.source.text[self.start : self._header_end].rstrip("\r\n") + "\n"
+        indent = re.match(r"[ \t]*", text)
+        assert indent is not None
+        try:
+            return _statements_of(parse(self._wrap(f"{text}{indent[0]}    pass\n"), self.source.path), self._nested)
+        except Diagnostic:
+            return self.statements
+
+    @cached_property
+    def bindings(self) -> dict[str, list[Block]]:
+        """The members that may bind each name of the class body."""
+        return _bindings(self.members or [])
 
     def position(self, node: CSTNode) -> Position:
         """Where *node* stands in the file. Computed for the whole block on the first question."""
+        _, module, owner = self._parsed
+        if owner is not self:
+            return owner.position(node)
         if self._positions is None:
             from libcst.metadata import MetadataWrapper, PositionProvider
 
-            wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-            shift = self.line - 1
-            self._positions = {
-                item: Position(
-                    found.start.line + shift, found.start.column + 1, found.end.line + shift, found.end.column + 1
-                )
-                for item, found in wrapper.resolve(PositionProvider).items()
-            }
+            shift = self.line - (2 if self._nested else 1)
+            self._positions = {}
+            for item, found in MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider).items():
+                start, end = found.start, found.end
+                self._positions[item] = Position(start.line + shift, start.column + 1, end.line + shift, end.column + 1)
         return self._positions[node]
+
+    @property
+    def _nested(self) -> bool:
+        return self.parent is not None
+
+    def _wrap(self, text: str) -> str:
+        return f"if 1:\n{text}" if self._nested else text
+
+    @cached_property
+    def _parsed(self) -> tuple[list[CSTNode], Module, Block]:
+        """The nodes, their module, and the block that was really parsed for them.
+
+        Where a cut was wrong (a continuation line at the indentation of a statement), the statement is found in
+        what surrounds it.
+        """
+        try:
+            module = parse(self._wrap(self.text), self.source.path)
+            return _statements_of(module, self._nested), module, self
+        except Diagnostic:
+            around = self.parent or self.source.whole
+            if around is self:
+                raise explain_failure(self.source.text, self.source.path) from None
+        nodes, module, owner = around._parsed
+        if self.parent is not None and around.head is not None:
+            nodes = [statement for node in nodes for statement in node.body.body]  # type: ignore[attr-defined]
+        lines = range(self.line, self.line + self.text.count("\n") + 1)
+        return [node for node in nodes if owner.position(node).line in lines], module, owner
+
+    @cached_property
+    def _header_end(self) -> int | None:
+        """Where the line of a class header's colon ends; None for a body on the same line."""
+        text = self.source.text
+        match = _HEAD.match(self.text)
+        at, depth = self.start + (match.end() if match else 0), 0
+        for token in _BRACKETS.finditer(text, at, self.end):
+            if token[0] in "([{":
+                depth += 1
+            elif token[0] in ")]}":
+                depth -= 1
+            elif token[0] == ":" and not depth:
+                line = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n").match(text, token.end(), self.end)
+                return line.end() if line else None
+        return None
 
 
 class SourceFile:
@@ -139,42 +223,62 @@ class SourceFile:
         return re.split(r"(?<=\n)|(?<=\r)(?!\n)", self.text)
 
     @cached_property
+    def whole(self) -> Block:
+        """The file as one block."""
+        return Block(self, 0, len(self.text), 1)
+
+    @cached_property
     def blocks(self) -> list[Block]:
         """The top-level statements in order."""
-        starts = list(self._starts())
-        ends = [*starts[1:], len(self.text)]
-        blocks = []
-        line, done = 1, 0
-        for start, end in zip(starts, ends, strict=True):
-            line += len(re.findall(r"\r\n?|\n", self.text[done:start]))
-            done = start
-            blocks.append(Block(self, start, end, line))
-        return blocks
+        return list(self.split(0, len(self.text), "", None))
 
     @cached_property
     def bindings(self) -> dict[str, list[Block]]:
         """The blocks that may bind each module-level name."""
-        found: dict[str, list[Block]] = {}
-        for block in self.blocks:
-            for name in block.binds:
-                found.setdefault(name, []).append(block)
-        return found
+        return _bindings(self.blocks)
 
-    def _starts(self) -> Iterator[int]:
+    def split(self, start: int, end: int, indent: str, parent: Block | None) -> Iterator[Block]:
+        """The statements between two offsets that stand at the indentation *indent*."""
+        starts = list(self._starts(start, end, indent))
+        for at, stop in zip(starts, [*starts[1:], end], strict=False):
+            yield Block(self, at, stop, bisect.bisect_right(self._line_starts, at), parent)
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer(r"\r\n?|\n", self.text))]
+
+    @cached_property
+    def _strings(self) -> list[tuple[int, int]]:
+        return list(_long_strings(self.text))
+
+    def _starts(self, start: int, end: int, indent: str) -> Iterator[int]:
         text = self.text
-        strings = list(_long_strings(text))
-        at, decorated = 0, False
-        for match in _START.finditer(text):
-            start = match.start()
-            while at < len(strings) and strings[at][1] <= start:
-                at += 1
-            if at < len(strings) and strings[at][0] < start:
+        pattern = re.compile(rf"^{indent}(?=[^\s#)\]}}])", re.MULTILINE)
+        decorated = False
+        for match in pattern.finditer(text, start, end):
+            at, first = match.start(), match.end()
+            if self._in_string(first):
                 continue
-            if decorated or _CONTINUES.match(text, start) or text[:start].rstrip("\r\n").endswith("\\"):
-                decorated = text[start] == "@"
-                continue
-            decorated = text[start] == "@"
-            yield start
+            follows = decorated or _CONTINUES.match(text, first) or text[max(at - 3, 0) : at].rstrip("\r\n").endswith("\\")
+            decorated = text[first] == "@"
+            if not follows:
+                yield at
+
+    def _in_string(self, at: int) -> bool:
+        found = bisect.bisect_left(self._strings, (at,)) - 1
+        return found >= 0 and at < self._strings[found][1]
+
+
+def _bindings(blocks: list[Block]) -> dict[str, list[Block]]:
+    found: dict[str, list[Block]] = {}
+    for block in blocks:
+        for name in block.binds:
+            found.setdefault(name, []).append(block)
+    return found
+
+
+def _statements_of(module: Module, nested: bool) -> list[CSTNode]:
+    return list(module.body[0].body.body) if nested else list(module.body)  # type: ignore[union-attr]
 
 
 def _long_strings(text: str) -> Iterator[tuple[int, int]]:
@@ -187,8 +291,7 @@ def _long_strings(text: str) -> Iterator[tuple[int, int]]:
     at = 0
     while match := _TRIPLE.search(text, at):
         line_start = text.rfind("\n", 0, match.start()) + 1
-        prefix = text[max(line_start, at) : match.start()]
-        if not _PLAIN_PREFIX.match(prefix):
+        if not _PLAIN_PREFIX.match(text[max(line_start, at) : match.start()]):
             return _scan(text)
         end = text.find(match[0], match.end())
         while end > 0 and _escaped(text, end):

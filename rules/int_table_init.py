@@ -111,7 +111,7 @@ def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
         message=_message(first, names),
         path=site.block.source.path,
         position=position,
-        labels=tuple(_labels(model, first)),
+        labels=tuple(dict.fromkeys(label for suspect in suspects for label in _labels(model, suspect))),
         attribute=names,
         owner="self" if state.owner is state.construction.target else own_name(state.owner),
         class_name=own_name(state.owner),
@@ -133,7 +133,7 @@ def _message(suspect: _Suspect, names: str) -> str:
     else:
         how = "not filled on every path"
     role = suspect.role
-    if role.is_payload:
+    if role.is_payload and not suspect.meta_only:
         return f"{what} {how} ({role.name})"
     return f"{what} {how}" + (f", but {role.evidence}" if role.evidence else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import objects
-from lintinit.model.classes import lookup_class
+from lintinit.model.classes import lookup_class, namespace_of
 from lintinit.model.guards import FALSE
 from lintinit.model.heap import Handle, Obj, Tensor, options
 from lintinit.model.tensors import replace_data, tensor_attribute
@@ -64,7 +64,7 @@ def get_attribute(m: Machine, value: Value, name: str, node: Any) -> Value:
 
 
 def _is_classmethod(value: Value) -> bool:
-    return isinstance(value, Function) and any(d.endswith("classmethod") for d in value.decorators)
+    return isinstance(value, Function) and value.is_a("classmethod")
 
 
 def member(m: Machine, package: Package, name: str) -> Value:
@@ -113,9 +113,7 @@ def set_attribute(m: Machine, owner: Value, name: str, value: Value, target: Any
     elif isinstance(owner, Obj):
         objects.write(m, owner, name, value)
     elif isinstance(owner, Class):
-        lookup_class(m, owner, name)
-        if owner.namespace is not None:
-            owner.namespace[name] = value
+        m.store(namespace_of(m, owner).names, name, value)
     return NONE
 
 

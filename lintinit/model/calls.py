@@ -9,8 +9,9 @@ from lintinit.model.attributes import get_attribute
 from lintinit.model.builtin_calls import BUILTINS
 from lintinit.model.classes import lookup_class
 from lintinit.model.containers import container_method
+from lintinit.model.entries import may_matter
 from lintinit.model.guards import FALSE, TRUE
-from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
+from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor, options
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments, Frame
 from lintinit.model.methods import allocated, computed, is_tensor_method, tensor_method
@@ -170,6 +171,8 @@ def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: 
     pretrained = pretrained_method(m, obj, name)
     if pretrained is not None:
         return pretrained(m, obj, arguments, node)
+    if obj.pending is not None and obj.module and not any(_reaches_state(m, value) for value in arguments.all()):
+        return opaque_method(m, obj, name, arguments, node)
     found = objects.read(m, obj, name)
     if not (isinstance(found, Symbol) and found.key == Key("attr", obj.key, name)):
         return m.each(found, lambda option: m.call(option, arguments, node))
@@ -183,6 +186,20 @@ def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: 
         assert handler is not None
         return handler(m, obj, arguments, node)
     return opaque_method(m, obj, name, arguments, node)
+
+
+def _reaches_state(m: Machine, value: Value | None) -> bool:
+    """Whether code that gets *value* could change module state through it."""
+    for _, option in options(value) if value is not None else ():
+        if isinstance(option, Obj) and (option.module or option.cls is None):
+            return True
+        if isinstance(option, Function | Bound | Registry) or m.undefined(option):
+            return True
+        if isinstance(option, Seq) and any(_reaches_state(m, item) for _, item in option.items[:8]):
+            return True
+        if isinstance(option, Map) and any(_reaches_state(m, item) for _, _, item in option.entries[:8]):
+            return True
+    return False
 
 
 def attribute_like(arguments: Arguments) -> bool:
@@ -250,6 +267,9 @@ def follow_call(m: Machine, function: Function, receiver: Value | None, argument
         active = active.parent
     if m.deep() or repeats > (1 if receiver is not None else 2):
         return opaque_call(m, Symbol(Key("name", function.name)), function.name, arguments, node)
+    if not (_reaches_state(m, receiver) or any(_reaches_state(m, value) for value in arguments.all()) or may_matter(function.text)):
+        receivers = [receiver] if receiver is not None else []
+        return Symbol(Key("call", Key("name", function.name), *map(key_of, (*receivers, *arguments.all()))))
     scope = Scope(function.scope.source, function.scope)
     bind_parameters(m, function, receiver, arguments, scope)
     return run_function(m, function, receiver, scope)
@@ -262,15 +282,20 @@ def run_function(m: Machine, function: Function, receiver: Value | None, scope: 
     m.entered.add(function.node)
     caller = m.frame
     m.frame = frame = Frame(scope, caller, function, receiver)
+    frame.own = caller is None or caller.function is None or (caller.own and receiver is caller.receiver)
     frame.statement = caller.statement if caller is not None else None
     m.depth += 1
     try:
         if type(function.node).__name__ == "Lambda":
             return m.evaluate(function.node.body)
+        before = m.path
         m.execute(function.node.body)
         if m.path != FALSE:
             frame.returns.append((m.path, NONE))
         m.path = m.guards.any(guard for guard, _ in frame.returns)
+        if not frame.own and not (m.path == FALSE and "NotImplementedError" in function.text):
+            # What code outside the object under construction raises on is too rough a guess to build on.
+            m.path = before
         if frame.yields is not None:
             return frame.yields
         return m.choose(frame.returns) if len(frame.returns) != 1 else frame.returns[0][1]

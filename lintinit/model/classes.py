@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lintinit.model.program import Scope
-from lintinit.model.values import Choice, Class, External, Symbol, Value, text_of
+from lintinit.model.values import (
+    Choice,
+    Class,
+    External,
+    Function,
+    Symbol,
+    Value,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
@@ -51,14 +60,29 @@ def ancestry(m: Machine, cls: Value, _seen: frozenset[int] = frozenset()) -> tup
     return (cls, *kept)
 
 
-def namespace_of(m: Machine, cls: Class) -> dict[str, Value]:
-    """The names that the body of *cls* binds."""
+def namespace_of(m: Machine, cls: Class) -> Scope:
+    """The names of the body of *cls*, executed at once where its members are no blocks of their own."""
     if cls.namespace is None:
-        cls.namespace = {}
-        scope = Scope(cls.scope.source, cls.scope, cls.namespace, body_of=cls)
-        with m.elsewhere(scope, cls.block):
-            m.execute(cls.node.body)
+        members = cls.block.bindings if cls.split else {}
+        cls.namespace = Scope(cls.scope.source, cls.scope, body_of=cls, bindings=members)
+        if not cls.split:
+            with m.elsewhere(cls.namespace, cls.block):
+                m.execute(cls.node.body)
     return cls.namespace
+
+
+def member_of(m: Machine, cls: Class, name: str) -> Value | None:
+    """The attribute *name* that the body of *cls* itself defines."""
+    return m.lookup(namespace_of(m, cls), name)
+
+
+def functions_of(m: Machine, cls: Class) -> Iterator[Function]:
+    """The functions that the body of *cls* itself defines, in order."""
+    scope = namespace_of(m, cls)
+    for name in dict.fromkeys((*scope.bindings, *scope.names)):
+        value = m.lookup(scope, name)
+        if isinstance(value, Function):
+            yield value
 
 
 def lookup_class(m: Machine, cls: Value, name: str, after: Class | None = None) -> Value | None:
@@ -68,7 +92,7 @@ def lookup_class(m: Machine, cls: Value, name: str, after: Class | None = None) 
         line = line[line.index(after) + 1 :]
     for base in line:
         if isinstance(base, Class):
-            found = namespace_of(m, base).get(name)
+            found = member_of(m, base, name)
             if found is not None:
                 return found
     return None

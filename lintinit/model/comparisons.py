@@ -147,6 +147,7 @@ def _contains(m: Machine, left: Value, right: Value, node: Any) -> Guard:
 def has_attribute(m: Machine, value: Value, name: str) -> Guard:
     """When ``hasattr(value, name)`` holds."""
     from lintinit.model.classes import is_open, lookup_class
+    from lintinit.model.methods import TENSOR_ATTRIBUTES, is_tensor_method
     from lintinit.model.modules import MODULE_METHODS
     from lintinit.model.objects import force
 
@@ -169,7 +170,8 @@ def has_attribute(m: Machine, value: Value, name: str) -> Guard:
     if isinstance(value, Tensor):
         if value.handle is not None and name in value.handle.attrs:
             return TRUE
-        return TRUE if name in ("data", "device", "shape", "dtype", "grad", "numel", "fill_") else m.guards.atom(atom)
+        # An attribute that nobody set on a tensor made here is not there.
+        return TRUE if is_tensor_method(name) or name in TENSOR_ATTRIBUTES else FALSE
     if isinstance(value, Symbol) and value.key in m.stand_ins:
         return has_attribute(m, m.stand_ins[value.key], name)
     if isinstance(value, Const | Seq | Map):

@@ -7,14 +7,14 @@ constructed with unknown arguments, or a function that registers state on someth
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lintinit.model import modules, objects
 from lintinit.model.calls import default_of, run_function
-from lintinit.model.classes import is_module, lookup_class, namespace_of
+from lintinit.model.classes import functions_of, is_module, lookup_class, member_of
 from lintinit.model.entries import Entry, entries_of, may_register
 from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
-from lintinit.model.heap import Assignment, Event, Map, Obj, Seq, Site, Tensor, options
+from lintinit.model.heap import Assignment, Map, Obj, Seq, Tensor, options
 from lintinit.model.interpreter import Interpreter
 from lintinit.model.machine import Frame, RunLimit
 from lintinit.model.program import Program, Scope
@@ -35,6 +35,7 @@ from lintinit.source import Block, SourceFile
 
 #: Hooks that serving engines call when the checkpoint (or a dummy one) is in: they may replace state.
 POST_LOAD_HOOKS = ("process_weights_after_loading",)
+_NOT_LATE = ("__init__", "__new__", "forward", *POST_LOAD_HOOKS)
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +61,11 @@ class State:
         return missing
 
     @property
+    def unwritten(self) -> Guard:
+        """When it exists and nothing gave it a value, be it on the meta device."""
+        return self.construction.machine.guards.minus(self.exists, self.tensor.storage.filled)
+
+    @property
     def present(self) -> Guard:
         """When it exists and has elements."""
         return self.construction.machine.guards.minus(self.exists, self.tensor.storage.absent)
@@ -83,7 +89,6 @@ class Construction:
     completed: Guard
     #: Assignments before the run are not its own.
     known: frozenset[int] = frozenset()
-    events: list[Event] = field(default_factory=list)
 
     def states(self) -> Iterator[State]:
         """State of every object that was made or given state, each alternative on its own."""
@@ -159,43 +164,40 @@ def _machine(program: Program, eager: frozenset[str]) -> Interpreter:
 def _start(m: Interpreter, source: SourceFile, block: Block) -> Scope:
     scope = m.module(source)
     m.block = block
-    m.frame = Frame(scope, None, statement=Site(block, block.module))
+    m.frame = Frame(scope, None)
     return scope
 
 
 def _resolve(m: Interpreter, scope: Scope, names: tuple[str, ...]) -> Value | None:
     value = m.lookup(scope, names[0])
     for name in names[1:]:
-        value = namespace_of(m, value).get(name) if isinstance(value, Class) else None
+        value = member_of(m, value, name) if isinstance(value, Class) else None
     return m.known(value) if value is not None else None
 
 
 def _from_class(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Iterator[Construction]:
+    first = _constructed(program, source, entry, eager)
+    if first is None:
+        return
+    yield first
+    m, cls = first.machine, first.target.cls if first.target is not None else None
+    assert isinstance(cls, Class)
+    for function in functions_of(m, cls):
+        if function.name in _NOT_LATE or not may_register(function.text) or function.node in m.entered:
+            continue
+        # Somebody calls it afterwards. Each gets a construction of its own, so that none sees what another did.
+        again = _constructed(program, source, entry, eager)
+        if again is not None:
+            yield from _late(again, function.name)
+
+
+def _constructed(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Construction | None:
     m = _machine(program, eager)
     cls = _resolve(m, _start(m, source, entry.block), entry.names)
     if not isinstance(cls, Class) or objects.is_tensor_class(m, cls):
-        return
+        return None
     target = _construct(m, cls)
-    first = Construction(m, entry, target, m.path)
-    first.events = list(m.events)
-    if m.path == FALSE:
-        return
-    yield first
-    for function in namespace_of(m, cls).values():
-        if not isinstance(function, Function) or function.node in m.entered or not may_register(function.node):
-            continue
-        if function.name in ("__init__", "__new__", *POST_LOAD_HOOKS) or function.name == "forward":
-            continue
-        if target.module:
-            yield from _late(m, entry, target, function, first)
-        else:
-            fresh = _machine(program, eager)
-            again = _resolve(fresh, _start(fresh, source, entry.block), entry.names)
-            if isinstance(again, Class):
-                other = _construct(fresh, again)
-                found = namespace_of(fresh, again).get(function.name)
-                if isinstance(found, Function) and fresh.path != FALSE:
-                    yield from _late(fresh, entry, other, found, None)
+    return Construction(m, entry, target, m.path) if m.path != FALSE else None
 
 
 def _construct(m: Interpreter, cls: Class) -> Obj:
@@ -207,19 +209,22 @@ def _construct(m: Interpreter, cls: Class) -> Obj:
     return target
 
 
-def _late(
-    m: Interpreter, entry: Entry, target: Obj, function: Function, first: Construction | None
-) -> Iterator[Construction]:
-    """A method that registers state but is not part of construction: somebody calls it afterwards."""
-    known = first.assignments() if first is not None else frozenset()
+def _late(before: Construction, name: str) -> Iterator[Construction]:
+    """A method that registers state but is not part of construction, on the object as its constructor left it."""
+    m, target = before.machine, before.target
+    assert target is not None and isinstance(target.cls, Class)
+    function = member_of(m, target.cls, name)
+    if not isinstance(function, Function) or function.is_a("property", "cached_property"):
+        return
+    known = before.assignments()
     m.path = TRUE
-    bound = objects.bind(m, function, target) if not {"property", "cached_property"} & set(function.decorators) else None
+    bound = objects.bind(m, function, target)
     if isinstance(bound, Bound):
         run(m, bound.function, bound.receiver)
     elif isinstance(bound, Function):
         run(m, bound, None)
     if m.path != FALSE:
-        yield Construction(m, entry, target, m.path, known, list(m.events))
+        yield Construction(m, before.entry, target, m.path, known)
 
 
 def _from_function(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Iterator[Construction]:
@@ -229,23 +234,22 @@ def _from_function(program: Program, source: SourceFile, entry: Entry, eager: fr
         return
     run(m, function, None)
     made = {id(obj.cls) for obj in m.objects}
-    for cls in [cls for cls in m.classes if not cls.scope.is_module and cls.scope.body_of is None]:
+    for cls in [cls for cls in m.classes if cls.local]:
         if id(cls) not in made and is_module(m, cls) and not objects.is_tensor_class(m, cls):
             m.path = TRUE
             _construct(m, cls)
     if m.path != FALSE:
-        yield Construction(m, entry, None, m.path, events=list(m.events))
+        yield Construction(m, entry, None, m.path)
 
 
 def _from_code(program: Program, source: SourceFile, entry: Entry) -> Iterator[Construction]:
     m = Interpreter(program)
     scope = _start(m, source, entry.block)
-    for statement in entry.block.module.body:
-        if type(statement).__name__ not in ("FunctionDef", "ClassDef"):
-            m.execute(statement)
     scope.executed.add(entry.block)
+    for statement in entry.block.statements:
+        m.execute(statement)
     if m.path != FALSE:
-        yield Construction(m, entry, None, m.path, events=list(m.events))
+        yield Construction(m, entry, None, m.path)
 
 
 def run(m: Interpreter, function: Function, receiver: Value | None) -> None:

@@ -13,6 +13,7 @@ from lintinit.model.heap import Assignment, Map, Obj, Registry, Seq, Tensor, opt
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.modules import registry_delete, registry_items, registry_set
+from lintinit.model.tensors import combine
 from lintinit.model.values import (
     NONE,
     Bound,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
 _MAX_ENTRIES = 64
+#: Of more tensors than this, an unknown one is a value computed from all of them.
+_MAX_PICKED = 4
 
 
 # Sequences.
@@ -60,6 +63,8 @@ def any_item(m: Machine, items: list[tuple[Guard, Value]], rest: Value | None) -
         items = [*items, (TRUE, rest)]
     if not items or len(items) > _MAX_ENTRIES:
         return Symbol(fresh())
+    if len(items) > _MAX_PICKED and all(isinstance(item, Tensor) for _, item in items):
+        return combine(m, "item", [item for _, item in items], m.statement().node)
     left, choices = TRUE, []
     for guard, item in items[:-1]:
         pick = m.guards.all(left, guard, m.guards.atom(fresh("which")))
@@ -146,7 +151,7 @@ def add_item(m: Machine, obj: Obj, key: Value, value: Value, guard: Guard = TRUE
             continue
         obj.items.entries.append((both, key, state))
         if isinstance(state, Tensor):
-            place = objects.registration_site(m, state.storage)
+            place = objects.registration_site(m, state.storage, "")
             obj.history.setdefault(name, []).append(Assignment(both, state, *place))
 
 

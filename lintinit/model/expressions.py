@@ -69,12 +69,7 @@ def resolve(m: Machine, name: str) -> Value:
     first = m.frame.scope
     scope: Scope | None = first
     while scope is not None:
-        if scope.is_module:
-            found = m.lookup(scope, name)
-        elif scope.body_of is None or scope is first:
-            found = scope.names.get(name)
-        else:
-            found = None
+        found = m.lookup(scope, name) if scope.body_of is None or scope is first else None
         if found is not None:
             return m.known(found)
         scope = scope.parent
@@ -310,7 +305,7 @@ def _comprehend(m: Machine, clause: Any, collect: Callable[[], None]) -> bool:
 @_handles("Lambda")
 def _lambda(m: Machine, node: Any) -> Value:
     assert m.frame is not None and m.block is not None
-    return Function(node, m.frame.scope, m.block, "lambda")
+    return Function("lambda", m.frame.scope, m.block, node)
 
 
 @_handles("NamedExpr")

@@ -38,11 +38,11 @@ class FileModel:
         found = False
         for construction in self._owners(cls.name):
             for other in construction.states():
-                if other.name == state.name and isinstance(other.owner.cls, Class) and other.owner.cls.node is cls.node:
+                if other.name == state.name and cls.same_as(other.owner.cls):
                     if other.owner is construction.target:
                         continue
                     found = True
-                    if construction.machine.guards.possible(other.unfilled):
+                    if construction.machine.guards.possible(other.unwritten):
                         return False
         return found
 
@@ -54,7 +54,7 @@ class FileModel:
             for _ in range(4):
                 word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(chain)))})\s*\(")
                 blocks = [block for block in self.source.blocks if word.search(block.text)]
-                grown = chain | {bound for block in blocks for bound in block.binds if block.text.lstrip().startswith(("class", "@"))}
+                grown = chain | {bound for block in blocks for bound in block.binds if block.head is not None and block.head[0] == "class"}
                 if grown == chain:
                     break
                 chain = grown

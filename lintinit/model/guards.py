@@ -15,7 +15,7 @@ FALSE: Guard = 0
 TRUE: Guard = 1
 
 _TERMINAL = 1 << 30
-_MAX_NODES = 60_000
+_ROOM = 40_000
 
 
 class GuardLimit(Exception):
@@ -26,11 +26,13 @@ class Guards:
     """The conditions of one run: atoms in order of appearance, and the diagram over them."""
 
     def __init__(self) -> None:
+        self._room = _ROOM
         self._nodes: list[tuple[int, Guard, Guard]] = [(_TERMINAL, 0, 0), (_TERMINAL, 1, 1)]
         self._index: dict[tuple[int, Guard, Guard], Guard] = {}
         self._memo: dict[tuple[Guard, Guard, Guard], Guard] = {}
         self._atoms: dict[Hashable, Guard] = {}
-        self._facts: Guard = TRUE
+        #: What is known to hold, by the atoms that it is about.
+        self._facts: dict[frozenset[Hashable], Guard] = {}
         self._rivals: dict[Hashable, list[tuple[Hashable, Guard]]] = {}
 
     def atom(self, key: Hashable) -> Guard:
@@ -45,8 +47,17 @@ class Guards:
         known = self._rivals.setdefault(group, [])
         if all(member != other for other, _ in known):
             for _, rival in known:
-                self._facts = self.all(self._facts, self.negate(self.all(guard, rival)))
+                self.assume(self.negate(self.all(guard, rival)))
             known.append((member, guard))
+
+    def extend(self) -> None:
+        """Give the next question as much room as the run itself had."""
+        self._room = len(self._nodes) + _ROOM
+
+    def assume(self, guard: Guard) -> None:
+        """State that *guard* holds in every run that gets on: its other cases raise."""
+        about = frozenset(self.mentions(guard))
+        self._facts[about] = self.all(self._facts.get(about, TRUE), guard)
 
     def all(self, *guards: Guard) -> Guard:
         """Conjunction."""
@@ -71,8 +82,14 @@ class Guards:
         return self._choose(removed, FALSE, guard)
 
     def possible(self, guard: Guard) -> bool:
-        """Whether some run of the program can take *guard*."""
-        return guard != FALSE and self.all(guard, self._facts) != FALSE
+        """Whether some run of the program can take *guard*, as far as facts about the same atoms tell."""
+        if guard == FALSE or not self._facts:
+            return guard != FALSE
+        about = self.mentions(guard)
+        for atoms, fact in self._facts.items():
+            if not about.isdisjoint(atoms):
+                guard = self.all(guard, fact)
+        return guard != FALSE
 
     def implies(self, premise: Guard, conclusion: Guard) -> bool:
         """Whether every possible run that takes *premise* takes *conclusion* too."""
@@ -107,7 +124,7 @@ class Guards:
         key = (level, low, high)
         found = self._index.get(key)
         if found is None:
-            if len(self._nodes) >= _MAX_NODES:
+            if len(self._nodes) >= self._room:
                 raise GuardLimit
             found = self._index[key] = len(self._nodes)
             self._nodes.append(key)

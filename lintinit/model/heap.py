@@ -30,7 +30,7 @@ class Site:
     """A place in the checked code: a node and the block that it was parsed from."""
 
     block: Block
-    node: cst.CSTNode
+    node: cst.CSTNode | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Storage:
     sources: frozenset[Storage] = frozenset()
     #: When the memory is virtual (``device="meta"``) or has no elements.
     absent: Guard = FALSE
+    #: Bits were cut out of packed storage: small numbers, and no index of anything but a lookup table.
+    unpacked: bool = False
     #: A legacy constructor's argument that may be the data itself (``torch.LongTensor(x)``).
     data: Key | None = None
     #: The call in progress when the memory was allocated.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lintinit.model import calls
+from lintinit.model import calls, imports
 from lintinit.model.expressions import EXPRESSIONS
 from lintinit.model.guards import FALSE
 from lintinit.model.machine import Arguments, Machine
 from lintinit.model.statements import STATEMENTS, mark
-from lintinit.model.values import Symbol, Value, fresh
+from lintinit.model.values import Imported, Symbol, Value, fresh
 
 _COMPOUND = frozenset({"IndentedBlock", "SimpleStatementSuite", "SimpleStatementLine", "Else", "Finally"})
 
@@ -29,6 +29,9 @@ class Interpreter(Machine):
         if kind not in _COMPOUND:
             mark(self, node)
         handler(self, node)
+
+    def resolve_import(self, value: Imported) -> Value:
+        return imports.resolve(self, value)
 
     def call(self, callee: Value, arguments: Arguments, node: Any) -> Value:
         return calls.call(self, callee, arguments, node)

@@ -7,6 +7,7 @@ that leads to it. ``statements``, ``expressions`` and ``calls`` say what each co
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,7 @@ from lintinit.model.values import (
     Class,
     Const,
     Function,
+    Imported,
     Key,
     Symbol,
     Value,
@@ -68,6 +70,8 @@ class Frame:
     parent: Frame | None
     function: Function | None = None
     receiver: Value | None = None
+    #: Of the object under construction, or the function that following started from.
+    own: bool = True
     #: The simple statement being executed.
     statement: Site | None = None
     returns: list[tuple[Guard, Value]] = field(default_factory=list)
@@ -154,6 +158,10 @@ class Machine(ABC):
     @abstractmethod
     def call(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Value:
         """The result of calling *callee*."""
+
+    @abstractmethod
+    def resolve_import(self, value: Imported) -> Value:
+        """What an import statement binds."""
 
     # Branches.
 
@@ -277,9 +285,11 @@ class Machine(ABC):
         memory = [(storage, storage.filled, list(storage.stores)) for storage in self.storages]
         saved = self.path, self.raised, self.block, self.frame, self.steps
         self.path, self.raised, self.steps = TRUE, FALSE, 0
+        self.guards.extend()
         try:
             yield
         finally:
+            self.guards.extend()
             self.path, self.raised, self.block, self.frame, self.steps = saved
             for obj, attrs in attributes:
                 obj.attrs = attrs
@@ -290,8 +300,11 @@ class Machine(ABC):
 
     def statement(self) -> Site:
         """The statement being executed."""
-        assert self.frame is not None and self.frame.statement is not None
-        return self.frame.statement
+        frame = self.frame
+        if frame is not None and frame.statement is not None:
+            return frame.statement
+        assert self.block is not None
+        return Site(self.block, None)
 
     def sized(self, value: Value, usage: str) -> None:
         """Remember that an unknown is used as an ``int`` or as something with ``items``."""
@@ -315,27 +328,49 @@ class Machine(ABC):
         """The namespace of a file."""
         scope = self.modules.get(source)
         if scope is None:
-            scope = self.modules[source] = Scope(source)
+            scope = self.modules[source] = Scope(source, bindings=source.bindings)
         return scope
 
     def lookup(self, scope: Scope, name: str) -> Value | None:
-        """What *name* is in the namespace of a file; executes the statements that bind it."""
-        bindings = scope.source.bindings
+        """What *name* is in the namespace of a file or class; executes the statements that bind it."""
+        bindings = scope.bindings
         for block in (*bindings.get(name, ()), *(bindings.get("*", ()) if name not in bindings else ())):
             if block not in scope.executed:
                 scope.executed.add(block)
                 self.run_block(scope, block)
-        return scope.names.get(name)
+        found = scope.names.get(name)
+        if isinstance(found, Imported):
+            # A circle of imports finds nothing on its second way round.
+            del scope.names[name]
+            found = scope.names[name] = self.resolve_import(found)
+        return found
 
     def run_block(self, scope: Scope, block: Block) -> None:
-        """Execute one top-level statement in the namespace of its file, whatever else is going on."""
+        """Execute one statement of a file or a class body, whatever else is going on."""
         with self.elsewhere(scope, block):
+            if block.head is not None:
+                self.define(scope, block)
+                return
             try:
-                for statement in block.module.body:
+                for statement in block.statements:
                     self.execute(statement)
             except Diagnostic:
                 # The file is reported where it is checked itself; here the name stays unknown.
                 pass
+
+    def define(self, scope: Scope, block: Block) -> None:
+        """Bind the class or function that *block* is, without parsing it."""
+        assert block.head is not None
+        kind, name = block.head
+        if kind == "class":
+            made = Class(name, scope, block)
+            self.classes.append(made)
+            scope.names[name] = made
+            return
+        head = block.text[: block.text.index(f"def {name}")] if f"def {name}" in block.text else block.text
+        decorators = tuple(re.findall(r"^[ \t]*@[ \t]*([\w.]+)", head, re.MULTILINE))
+        if not is_alternative(decorators):
+            scope.names[name] = Function(name, scope, block, owner=scope.body_of, decorators=decorators)
 
     @contextmanager
     def elsewhere(self, scope: Scope, block: Block) -> Iterator[None]:
@@ -343,11 +378,16 @@ class Machine(ABC):
         saved = self.path, self.raised, self.block, self.frame, self.meta, self.discarded
         self.path, self.raised, self.meta = TRUE, FALSE, False
         self.block = block
-        self.frame = Frame(scope, None)
+        self.frame = Frame(scope, None, statement=self.frame.statement if self.frame is not None else None)
         try:
             yield
         finally:
             self.path, self.raised, self.block, self.frame, self.meta, self.discarded = saved
+
+
+def is_alternative(decorators: tuple[str, ...]) -> bool:
+    """Whether a definition only adds to one of the same name: an overload, the setter of a property."""
+    return any(decorator.endswith((".setter", ".deleter", "overload")) for decorator in decorators)
 
 
 def _leaves(key: Key) -> list[Key]:

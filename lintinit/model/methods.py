@@ -60,6 +60,10 @@ if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
 
+#: Attributes that every tensor has.
+TENSOR_ATTRIBUTES = frozenset("data device shape dtype grad requires_grad ndim is_meta is_cuda layout T mT itemsize nbytes".split())
+
+
 def is_tensor_method(name: str) -> bool:
     """Whether *name* is a method whose effect is known by more than its spelling."""
     return name in _KNOWN or (name.endswith("_") and not name.startswith("_"))

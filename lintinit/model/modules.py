@@ -159,8 +159,6 @@ def _modules(named: bool, below: bool) -> Handler:
         found = children_of(m, obj) if below else modules_of(m, obj)
         items: list[tuple[Guard, Value]] = []
         for name, guard, module in found:
-            if m.eager(module.cls) if isinstance(module.cls, Class) else False:
-                objects.force(m, module)
             items.append((guard, Seq([(TRUE, Const(name)), (TRUE, module)]) if named else module))
         return Seq(items)
 

@@ -8,7 +8,6 @@ from lintinit.model.classes import (
     ancestry,
     is_module,
     lookup_class,
-    namespace_of,
     parameter_kind,
 )
 from lintinit.model.guards import FALSE
@@ -50,15 +49,17 @@ if TYPE_CHECKING:
 
 
 def instantiate(m: Machine, cls: Class, arguments: Arguments, node: cst.CSTNode) -> Value:
-    """An instance of a class of the tree. Modules are constructed when somebody looks inside, or at once
-    where the arguments decide what state they get."""
+    """An instance of a class of the tree.
+
+    A child module stays closed, since its class is looked at on its own, except where the arguments decide what
+    state it gets. Other objects are constructed when somebody looks inside.
+    """
     kind = parameter_kind(m, cls)
     if kind is not None:
         return _new_tensor(m, cls, arguments, node)
     made = Obj(cls, fresh("object"), module=is_module(m, cls), site=m.statement())
     m.objects.append(made)
-    local = not cls.scope.is_module and cls.scope.body_of is None
-    if not made.module or local or m.eager(cls) or any(_decides_state(m, value) for value in arguments.all()):
+    if cls.local or m.eager(cls) or any(_decides_state(m, value) for value in arguments.all()):
         _construct(m, made, arguments, node)
     else:
         made.pending = (tuple(arguments.positional), dict(arguments.keyword), m.path)
@@ -74,8 +75,8 @@ def _decides_state(m: Machine, value: Value) -> bool:
 
 
 def force(m: Machine, obj: Obj) -> None:
-    """Run the constructor that *obj* still owes."""
-    if obj.pending is None:
+    """Run the constructor that *obj* still owes. What is inside a child module is its own affair."""
+    if obj.pending is None or obj.module:
         return
     positional, keyword, guard = obj.pending
     obj.pending = None
@@ -93,16 +94,17 @@ def _construct(m: Machine, obj: Obj, arguments: Arguments, node: cst.CSTNode) ->
     if isinstance(constructor, Function):
         m.call(Bound(constructor, obj), arguments, node)
         return
-    fields = [name for base in reversed(ancestry(m, obj.cls)) if isinstance(base, Class) for name in _fields(m, base)]
-    for at, name in enumerate(dict.fromkeys(fields)):
+    for at, name in enumerate(_fields(m, obj.cls)):
         value = arguments.get(at, name)
         if value is not None:
             obj.attrs[name] = value
 
 
 def _fields(m: Machine, cls: Class) -> list[str]:
-    namespace_of(m, cls)
-    return cls.fields
+    """The names that a dataclass takes in its constructor, base classes first."""
+    lines = [base for base in reversed(ancestry(m, cls)) if isinstance(base, Class)]
+    blocks = [block for base in lines for block in base.block.members or () if block.head is None]
+    return list(dict.fromkeys(name for block in blocks if ":" in block.text for name in block.binds))
 
 
 def _new_tensor(m: Machine, cls: Class, arguments: Arguments, node: cst.CSTNode) -> Value:
@@ -184,14 +186,13 @@ def bind(m: Machine, value: Value, receiver: Value) -> Value:
     """A class attribute as the instance shows it: functions become methods, properties are called."""
     if not isinstance(value, Function):
         return value
-    kinds = {decorator.rpartition(".")[2] for decorator in value.decorators}
-    if "staticmethod" in kinds:
+    if value.is_a("staticmethod"):
         return value
-    if "classmethod" in kinds:
+    if value.is_a("classmethod"):
         cls = receiver.cls if isinstance(receiver, Obj) else receiver
         return Bound(value, cls if cls is not None else receiver)
     bound = Bound(value, receiver)
-    if kinds & {"property", "cached_property"}:
+    if value.is_a("property", "cached_property"):
         return m.call(bound, Arguments(), value.node)
     return bound
 
@@ -219,7 +220,7 @@ def write(m: Machine, obj: Obj, name: str, value: Value, *, buffer: Handle | Non
     for guard, option in options(shown):
         here = m.guards.all(m.path, guard)
         if here != FALSE:
-            place = registration_site(m, option.storage if isinstance(option, Tensor) else None)
+            place = registration_site(m, option.storage if isinstance(option, Tensor) else None, name)
             obj.history.setdefault(name, []).append(Assignment(here, option, *place))
 
 
@@ -248,18 +249,35 @@ def delete(m: Machine, obj: Obj, name: str) -> None:
         del obj.attrs[name]
 
 
-def registration_site(m: Machine, storage: Storage | None) -> tuple[Site, tuple[Site, ...], Site | None]:
+def registration_site(m: Machine, storage: Storage | None, name: str) -> tuple[Site, tuple[Site, ...], Site | None]:
     """The statement that makes the state, the calls that led to it, and the assignment itself if that is elsewhere.
 
-    A wrapper that only passes a tensor on (``add_state(name, tensor)``) is not the place; its call is. So the
-    place is in the innermost call in progress that also led to the allocation.
+    A wrapper that only passes a tensor on (``add_state(name, tensor)``) is not the place; its call is. So unless
+    the assignment itself spells the name, the place is in the innermost call in progress that also led to the
+    allocation.
     """
     assert m.frame is not None
     frames = [frame for frame in m.frame.chain() if frame.statement is not None]
     origin = storage.frame.chain() if storage is not None and storage.frame is not None else []
-    at = next((at for at, frame in enumerate(frames) if frame in origin), 0)
     sites = [frame.statement for frame in frames if frame.statement is not None]
+    at = next((at for at, frame in enumerate(frames) if frame in origin), 0)
+    if at and spells(sites[0].node, name):
+        at = 0
     return sites[at], tuple(reversed(sites[at + 1 :])), sites[0] if at else None
+
+
+def spells(node: cst.CSTNode, name: str) -> bool:
+    """Whether *name* occurs below *node* as an attribute or as a string."""
+    pending = [node]
+    while pending:
+        item = pending.pop()
+        kind = type(item).__name__
+        if kind == "Attribute" and item.attr.value == name:  # type: ignore[attr-defined]
+            return True
+        if kind == "SimpleString" and item.value.strip("rbuRBU\"'") == name:  # type: ignore[attr-defined]
+            return True
+        pending += item.children
+    return False
 
 
 def resets_itself(name: str) -> str | None:

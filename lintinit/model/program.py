@@ -25,7 +25,8 @@ class Scope:
     names: dict[str, Value] = field(default_factory=dict)
     #: The class whose body this is, if any: its functions do not see its names.
     body_of: Class | None = None
-    #: Blocks of a module that were executed already.
+    #: Of a module or a class: the blocks that bind a name, executed when somebody asks for it.
+    bindings: dict[str, list[Block]] = field(default_factory=dict)
     executed: set[Block] = field(default_factory=set)
 
     @property

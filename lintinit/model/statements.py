@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lintinit.model.attributes import delete_attribute, get_attribute
+from lintinit.model import imports
+from lintinit.model.attributes import delete_attribute
 from lintinit.model.comparisons import condition
 from lintinit.model.expressions import OPERATORS, binary
 from lintinit.model.guards import FALSE, Guard
 from lintinit.model.heap import Map, Registry, Seq, Site, Tensor
 from lintinit.model.iteration import assign, counter, follow, rounds
-from lintinit.model.machine import Loop
+from lintinit.model.machine import Loop, is_alternative
 from lintinit.model.modules import registry_delete
-from lintinit.model.program import Scope
 from lintinit.model.subscripts import index_of, region_of
 from lintinit.model.tensors import use, write_region
 from lintinit.model.values import (
     NONE,
     Class,
     Const,
-    External,
     Function,
-    Package,
+    Imported,
     Symbol,
     Value,
     fresh,
@@ -89,10 +88,6 @@ def _assign(m: Machine, node: Any) -> None:
 
 @_handles("AnnAssign")
 def _annotated(m: Machine, node: Any) -> None:
-    assert m.frame is not None
-    body_of = m.frame.scope.body_of
-    if body_of is not None and type(node.target).__name__ == "Name":
-        body_of.fields.append(node.target.value)
     if node.value is not None:
         assign(m, node.target, m.evaluate(node.value))
 
@@ -146,7 +141,10 @@ def _raise(m: Machine, node: Any) -> None:
 
 @_handles("Assert")
 def _assert(m: Machine, node: Any) -> None:
-    m.path = m.guards.all(m.path, m.truth(m.evaluate(node.test)))
+    assert m.frame is not None
+    holds = m.truth(m.evaluate(node.test))
+    if m.frame.own:
+        m.guards.assume(m.guards.any((holds, m.guards.negate(m.path))))
 
 
 @_handles("Pass", "Global", "Nonlocal", "TypeAlias")
@@ -195,14 +193,22 @@ def _delete(m: Machine, node: Any) -> None:
 @_handles("If")
 def _if(m: Machine, node: Any) -> None:
     test = m.truth(m.evaluate(node.test))
-    before = m.path
+    before, raised = m.path, m.raised
     ends = []
     for guard, branch in ((test, node.body), (m.guards.negate(test), node.orelse)):
-        m.path = m.guards.all(before, guard)
+        m.path = here = m.guards.all(before, guard)
+        m.raised = FALSE
         if m.path != FALSE and branch is not None:
             m.execute(branch)
-        ends.append(m.path)
-    m.path = m.guards.any(ends)
+        assert m.frame is not None
+        if m.path == FALSE and here != FALSE and m.raised == here and here != before and m.frame.own:
+            # A branch that only raises says what holds from here on; the path need not carry it.
+            m.guards.assume(m.guards.negate(here))
+            ends.append(here)
+        else:
+            ends.append(m.path)
+        raised = m.guards.any((raised, m.raised))
+    m.path, m.raised = m.guards.any(ends), raised
 
 
 @_handles("Else", "Finally")
@@ -398,18 +404,15 @@ def _function(m: Machine, node: Any) -> None:
     assert m.frame is not None and m.block is not None
     scope = m.frame.scope
     decorators = tuple(_dotted(decorator.decorator) for decorator in node.decorators)
-    name = node.name.value
-    if any(decorator.endswith((".setter", ".deleter")) or decorator.endswith("overload") for decorator in decorators):
-        return
-    function = Function(node, scope, m.block, name, scope.body_of, decorators)
-    m.store(scope.names, name, function)
+    if not is_alternative(decorators):
+        name = node.name.value
+        m.store(scope.names, name, Function(name, scope, m.block, node, scope.body_of, decorators))
 
 
 @_handles("ClassDef")
 def _class(m: Machine, node: Any) -> None:
     assert m.frame is not None and m.block is not None
-    decorators = tuple(_dotted(decorator.decorator) for decorator in node.decorators)
-    made = Class(node, m.frame.scope, m.block, node.name.value, decorators)
+    made = Class(node.name.value, m.frame.scope, m.block, node)
     m.classes.append(made)
     m.store(m.frame.scope.names, made.name, made)
 
@@ -425,13 +428,11 @@ def _dotted(node: Any) -> str:
 @_handles("Import")
 def _import(m: Machine, node: Any) -> None:
     assert m.frame is not None
+    scope = m.frame.scope
     for alias in node.names:
         dotted = _dotted(alias.name)
-        if alias.asname is not None:
-            assign(m, alias.asname.name, module_value(m, dotted))
-        else:
-            top = dotted.partition(".")[0]
-            m.store(m.frame.scope.names, top, module_value(m, top))
+        name = alias.asname.name.value if alias.asname is not None else dotted.partition(".")[0]
+        imports.bind(m, scope, name, Imported(scope, dotted if alias.asname is not None else name, 0, ""))
 
 
 @_handles("ImportFrom")
@@ -439,42 +440,10 @@ def _import_from(m: Machine, node: Any) -> None:
     assert m.frame is not None
     scope = m.frame.scope
     dotted = _dotted(node.module) if node.module is not None else ""
-    source = m.program.find(dotted, len(node.relative), scope.source)
-    origin = m.module(source) if source is not None else None
+    level = len(node.relative)
     if not isinstance(node.names, tuple | list):
-        if origin is not None:
-            _import_star(m, scope, origin)
+        imports.bind_star(m, scope, dotted, level)
         return
     for alias in node.names:
-        name = alias.name.value
-        value = _imported(m, origin, dotted, len(node.relative), name, scope)
-        target = alias.asname.name.value if alias.asname is not None else name
-        m.store(scope.names, target, value)
-
-
-def _imported(m: Machine, origin: Scope | None, dotted: str, level: int, name: str, scope: Scope) -> Value:
-    if origin is not None:
-        found = m.lookup(origin, name) if origin is not scope else None
-        if found is not None:
-            return found
-    below = m.program.find(f"{dotted}.{name}" if dotted else name, level, scope.source)
-    if below is not None:
-        return Package(m.module(below))
-    return get_attribute(m, External(dotted or "."), name, None) if dotted else External(f".{name}")
-
-
-def _import_star(m: Machine, scope: Scope, origin: Scope) -> None:
-    if origin is scope:
-        return
-    for name in origin.source.bindings:
-        if name != "*" and not name.startswith("_") and name not in scope.names:
-            found = m.lookup(origin, name)
-            if found is not None:
-                scope.names[name] = found
-
-
-def module_value(m: Machine, dotted: str) -> Value:
-    """What ``import dotted as x`` binds."""
-    assert m.frame is not None
-    source = m.program.find(dotted, 0, m.frame.scope.source)
-    return Package(m.module(source)) if source is not None else External(dotted)
+        name = alias.asname.name.value if alias.asname is not None else alias.name.value
+        imports.bind(m, scope, name, Imported(scope, dotted, level, alias.name.value))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _COMPARISONS = {"Equal", "NotEqual", "LessThan", "LessThanEqual", "GreaterThan", "GreaterThanEqual"}
 _COMPLEMENTS = {"NotEqual": "Equal", "GreaterThanEqual": "LessThan", "LessThanEqual": "GreaterThan"}
 _BIT_OPERATIONS = {"<<", ">>", "&", "|", "^", "~"}
+_CUTS_BITS = frozenset({"&", ">>", "bitwise_and", "bitwise_right_shift"})
 _UNKNOWN_DTYPE = Symbol(Key("name", "dtype"))
 
 
@@ -126,7 +127,8 @@ def use(m: Machine, value: Value, how: str, node: Any) -> None:
     """Note what the content of *value* is used as, where it was never written."""
     storages = m.undefined(value)
     if storages:
-        m.record("read", storages, how, node)
+        unpacked = isinstance(value, Tensor) and value.storage.unpacked
+        m.record("read", storages, "lookup" if unpacked and how == "index" else how, node)
 
 
 def combine(m: Machine, op: str, operands: Sequence[Value], node: Any, extra: Iterable[Key] = ()) -> Tensor:
@@ -148,6 +150,7 @@ def combine(m: Machine, op: str, operands: Sequence[Value], node: Any, extra: It
     storage = Storage(None, shape=shape, filled=filled, sources=sources, key=key, frame=m.frame)
     if sources and m.block is not None:
         storage.site = Site(m.block, node)
+        storage.unpacked = op in _CUTS_BITS or any(isinstance(o, Tensor) and o.storage.unpacked for o in operands)
     return Tensor(storage, _result_dtype(op, operands), shape=shape)
 
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from lintinit.errors import Diagnostic
-from lintinit.model.classes import ancestry, is_module, namespace_of
+from lintinit.model.classes import ancestry, functions_of, is_module
 from lintinit.model.constructions import Construction, State, run
-from lintinit.model.entries import identifiers
 from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Event, Obj, Site, Storage
 from lintinit.model.interpreter import Interpreter
@@ -85,58 +84,29 @@ def _readers(construction: Construction, cls: Class) -> Iterator[Function]:
     methods: dict[str, Function] = {}
     for base in ancestry(m, cls):
         if isinstance(base, Class):
-            for name, value in namespace_of(m, base).items():
-                if isinstance(value, Function):
-                    methods.setdefault(name, value)
+            for function in functions_of(m, base):
+                methods.setdefault(function.name, function)
     methods = {name: f for name, f in methods.items() if not _NO_READERS.search(name) and f.node not in m.entered}
-    called = {name for function in methods.values() for name in _called_on_self(function)} & set(methods)
+    called = {name for function in methods.values() for name in _called_on_self(function)}
     yield from (function for name, function in methods.items() if name not in called)
 
 
 def _called_on_self(function: Function) -> set[str]:
-    params = function.node.params.params
-    if not params:
-        return set()
-    own = params[0].name.value
-    found: set[str] = set()
-    pending: list[object] = [function.node.body]
-    while pending:
-        item = pending.pop()
-        if type(item).__name__ == "Attribute" and getattr(item.value, "value", None) == own:  # type: ignore[attr-defined]
-            if item.attr.value != function.name:  # type: ignore[attr-defined]
-                found.add(item.attr.value)  # type: ignore[attr-defined]
-        pending += item.children  # type: ignore[attr-defined]
-    return found
+    return set(re.findall(r"\bself\.(\w+)", function.text)) - {function.name}
 
 
-def _functions(m: Interpreter, source: SourceFile, block: Block, names: set[str]) -> Iterator[tuple[Function, Class | None]]:
-    scope = m.module(source)
-    try:
-        module = block.module
-    except Diagnostic:
+def _functions(
+    m: Interpreter, source: SourceFile, block: Block, names: set[str]
+) -> Iterator[tuple[Function, Class | None]]:
+    if block.head is None:
         return
-    for node in module.body:
-        kind = type(node).__name__
-        if kind not in ("FunctionDef", "ClassDef"):
-            continue
-        value = m.lookup(scope, node.name.value)  # type: ignore[union-attr]
-        if isinstance(value, Function):
-            yield value, None
-        elif isinstance(value, Class):
-            for function in namespace_of(m, value).values():
-                if isinstance(function, Function) and not _NO_READERS.search(function.name):
-                    if any("{" in name for name in names) or identifiers(function.node) & names or _strings(function, names):
-                        yield function, value
-
-
-def _strings(function: Function, names: set[str]) -> bool:
-    pending: list[object] = [function.node.body]
-    while pending:
-        item = pending.pop()
-        if type(item).__name__ == "SimpleString" and item.value.strip("rbuRBU\"'") in names:  # type: ignore[attr-defined]
-            return True
-        pending += item.children  # type: ignore[attr-defined]
-    return False
+    value = m.lookup(m.module(source), block.head[1])
+    if isinstance(value, Function):
+        yield value, None
+    elif isinstance(value, Class):
+        for function in functions_of(m, value):
+            if not _NO_READERS.search(function.name) and any(_mentions(function.text, name) for name in names):
+                yield function, value
 
 
 class _Watch:
@@ -164,13 +134,12 @@ class _Watch:
 
 def follow(m: Interpreter, function: Function, receiver: Value | None) -> None:
     """Run a method or function with unknown arguments; a run that grows too large ends where it is."""
-    kinds = {decorator.rpartition(".")[2] for decorator in function.decorators}
     m.block = function.block
     m.frame = Frame(m.module(function.scope.source), None, statement=Site(function.block, function.node))
     try:
-        if receiver is None or "staticmethod" in kinds:
+        if receiver is None or function.is_a("staticmethod"):
             run(m, function, None)
-        elif "classmethod" in kinds and isinstance(receiver, Obj) and receiver.cls is not None:
+        elif function.is_a("classmethod") and isinstance(receiver, Obj) and receiver.cls is not None:
             run(m, function, receiver.cls)
         else:
             run(m, function, receiver)

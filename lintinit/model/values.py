@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from lintinit.errors import Diagnostic
+
 if TYPE_CHECKING:
     import libcst as cst
 
@@ -117,33 +119,85 @@ class External(Value):
     name: str
 
 
-@dataclass(slots=True, eq=False)
 class Function(Value):
-    """A function or lambda of the checked tree, with the scope it closes over."""
+    """A function or lambda of the checked tree, with the scope it closes over. Parsed when its node is asked for."""
 
-    node: cst.FunctionDef | cst.Lambda
-    scope: Scope
-    block: Block
-    name: str
-    #: Defined in the body of this class.
-    owner: Class | None = None
-    #: Dotted names of the decorators as written.
-    decorators: tuple[str, ...] = ()
+    __slots__ = ("_node", "block", "decorators", "name", "owner", "scope")
+
+    def __init__(
+        self,
+        name: str,
+        scope: Scope,
+        block: Block,
+        node: cst.FunctionDef | cst.Lambda | None = None,
+        owner: Class | None = None,
+        decorators: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.scope = scope
+        self.block = block
+        #: Defined in the body of this class.
+        self.owner = owner
+        #: Dotted names of the decorators as written.
+        self.decorators = decorators
+        self._node = node
+
+    @property
+    def node(self) -> cst.FunctionDef | cst.Lambda:
+        """The definition."""
+        if self._node is None:
+            self._node = definition(self.block)
+        return self._node
+
+    @property
+    def text(self) -> str:
+        """The source of the definition, or of the statement that it is a part of."""
+        return self.block.text
+
+    def is_a(self, *kinds: str) -> bool:
+        """Whether a decorator has one of these names (``property``, ``staticmethod``)."""
+        return any(decorator.rpartition(".")[2] in kinds for decorator in self.decorators)
 
 
-@dataclass(slots=True, eq=False)
 class Class(Value):
-    """A class of the checked tree; bases and body are evaluated on first use."""
+    """A class of the checked tree; its bases and its members are evaluated on first use."""
 
-    node: cst.ClassDef
-    scope: Scope
-    block: Block
-    name: str
-    decorators: tuple[str, ...] = ()
-    bases: tuple[Value, ...] | None = None
-    namespace: dict[str, Value] | None = None
-    #: Annotated names of the body in order, as a dataclass takes them.
-    fields: list[str] = field(default_factory=list)
+    __slots__ = ("_node", "bases", "block", "name", "namespace", "scope", "split")
+
+    def __init__(self, name: str, scope: Scope, block: Block, node: cst.ClassDef | None = None) -> None:
+        self.name = name
+        self.scope = scope
+        self.block = block
+        self.bases: tuple[Value, ...] | None = None
+        self.namespace: Scope | None = None
+        #: The class is a block of its own, and its members are blocks too.
+        self.split = node is None and block.members is not None
+        self._node = node
+
+    @property
+    def node(self) -> cst.ClassDef:
+        """The class statement; only its header where the members are blocks of their own."""
+        if self._node is None:
+            self._node = definition(self.block, header=self.split)
+        return self._node
+
+    @property
+    def local(self) -> bool:
+        """Defined by a statement in a function."""
+        return not self.scope.is_module and self.scope.body_of is None
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same class statement, perhaps met in different runs."""
+        return isinstance(other, Class) and other.block is self.block and other.name == self.name
+
+
+def definition(block: Block, header: bool = False) -> Any:
+    """The definition that *block* consists of."""
+    statements = block.header if header else block.statements
+    found = next((node for node in statements if type(node).__name__ in ("FunctionDef", "ClassDef")), None)
+    if found is None:
+        raise Diagnostic(block.source.path, block.line, "cannot be parsed")
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,6 +238,17 @@ class Package(Value):
     """A module of the checked tree."""
 
     scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imported(Value):
+    """A name that an import statement of a file binds; what it is is found out when somebody asks."""
+
+    scope: Scope
+    module: str
+    level: int
+    #: Empty for the module itself.
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _DECISIVE = {"index": "read as an index", "shape": "read as a size", "tag": "compared as a tag"}
 _PAYLOADS = ("packed weight", "zero point", "scale bits")
 #: Uses that quantised payloads are put to: unpacking and arithmetic.
-_NUMERIC = frozenset({"bits", "number", "value"})
+_NUMERIC = frozenset({"bits", "number", "value", "lookup"})
 
 
 @dataclass(frozen=True, slots=True)
