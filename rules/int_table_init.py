@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lintinit.finding import Confidence, Finding, Label, Severity
+from lintinit.model.heap import Event, options
+from lintinit.model.loading import left_after_loading
+from lintinit.model.objects import own_name
+from lintinit.model.uses import Uses, uses_elsewhere, uses_of
+from lintinit.model.values import Const, DType
 from lintinit.rule import Rule
 from lintinit.semantics.roles import Role, role_of
 
@@ -17,10 +23,9 @@ if TYPE_CHECKING:
 def check(model: FileModel) -> Iterable[Finding]:
     """Report every statement that leaves integer state without values when construction is done."""
     found: dict[tuple[object, object], list[_Suspect]] = {}
-    for construction in model.constructions:
-        for suspect in _suspects(model, construction):
-            site = suspect.state.assignment.site
-            found.setdefault((site.block, site.node), []).append(suspect)
+    for suspect in model.ask(lambda construction: _suspects(model, construction)):
+        site = suspect.state.assignment.site
+        found.setdefault((site.block, site.node), []).append(suspect)
     for suspects in found.values():
         yield _finding(model, suspects)
 
@@ -51,9 +56,6 @@ class _Suspect:
 
 
 def _suspects(model: FileModel, construction: Construction) -> Iterator[_Suspect]:
-    from lintinit.model.loading import left_after_loading
-    from lintinit.model.uses import uses_elsewhere, uses_of
-
     guards = construction.machine.guards
     states = [s for s in construction.states() if guards.possible(s.unfilled_integers)]
     states = left_after_loading(construction, states) if states else []
@@ -64,17 +66,36 @@ def _suspects(model: FileModel, construction: Construction) -> Iterator[_Suspect
     for state in states:
         roots = state.tensor.storage.roots()
         uses = [own[root] for root in roots if root in own]
-        if uses and all(use.written_first for use in uses):
+        if uses and all(_is_scratch(state, use) for use in uses):
             continue
-        events = [event for use in uses for event in use.events]
+        events = [event for use in uses for event in use.events if event.kind != "write"]
         role = _role(state, events)
-        if role.name == "unknown":
-            outside = uses_elsewhere(construction, [state], model.source)
-            role = _role(state, [*events, *(e for root in roots if root in outside for e in outside[root].events)])
+        if not role.is_settled:
+            files = chain([model.source], model.others_mentioning(state.name))
+            for found in uses_elsewhere(state, files):
+                events += [e for root in roots if root in found for e in found[root].events if e.kind != "write"]
+                role = _role(state, events)
+                if role.is_settled:
+                    break
+        if not events and _is_slot(state) and not role.is_payload:
+            continue
         yield _Suspect(state, role)
 
 
-def _role(state: State, events: list) -> Role:
+def _is_scratch(state: State, uses: Uses) -> bool:
+    """Every method that uses it stores to it first; of what no checkpoint holds, lending it to a call counts too."""
+    handle = state.tensor.handle
+    temporary = handle is not None and handle.persistent == Const(False)
+    return uses.written_first or (temporary and uses.lent_first)
+
+
+def _is_slot(state: State) -> bool:
+    """A place for a checkpoint's tensor: its parameter carries a loader's attributes. Unread, it does no harm."""
+    handle = state.tensor.handle
+    return handle is not None and (handle.annotated or bool(handle.attrs))
+
+
+def _role(state: State, events: list[Event]) -> Role:
     handle = state.tensor.handle
     context = [getattr(state.owner.cls, "name", "")]
     target = state.construction.target
@@ -86,16 +107,11 @@ def _role(state: State, events: list) -> Role:
 
 
 def _dtype(state: State) -> str:
-    from lintinit.model.heap import options
-    from lintinit.model.values import DType
-
     names = [o.name for _, o in options(state.tensor.dtype) if isinstance(o, DType) and o.holds_integers]
     return " or ".join(dict.fromkeys(names)) or "integer"
 
 
 def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
-    from lintinit.model.objects import own_name
-
     suspects = sorted(suspects, key=lambda suspect: suspect.severity != "error")
     first = suspects[0]
     state = first.state

@@ -90,8 +90,9 @@ def _of_symbol(m: Machine, value: Symbol, name: str, node: Any) -> Value:
         return objects.read(m, found, name)
     if name == "is_meta":
         return Symbol(Key("meta", value.key))
-    if name in m.watched:
-        return m.watched[name]
+    watched = m.watching(value.key, name)
+    if watched is not None:
+        return watched
     return Symbol(Key("attr", value.key, name), value.sources if name in ("values", "indices", "shape") else frozenset())
 
 

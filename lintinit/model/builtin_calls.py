@@ -212,9 +212,12 @@ def _vars(m: Machine, arguments: Arguments, node: Any) -> Value:
 
 def _next(m: Machine, arguments: Arguments, node: Any) -> Value:
     found = rounds(m, m.known(arguments.positional[0])) if arguments.positional else Seq([], False)
-    if found.items and found.items[0][0] == TRUE:
-        return found.items[0][1]
-    return found.rest if not found.items else m.choose([*found.items[:1], *((TRUE, v) for v in arguments.positional[1:2])])
+    left, choices = TRUE, []
+    for guard, item in found.items:
+        choices.append((m.guards.all(left, guard), item))
+        left = m.guards.minus(left, guard)
+    last = found.rest if not found.exact else arguments.get(1, "default") or Symbol(fresh())
+    return m.choose([*choices, (left, last)])
 
 
 def _all(m: Machine, arguments: Arguments, node: Any) -> Value:

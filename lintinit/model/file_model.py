@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import TypeVar
 
 from lintinit.finding import Label
 from lintinit.model.constructions import Construction, State, constructions
+from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Site
+from lintinit.model.machine import RunLimit
 from lintinit.model.program import Program
 from lintinit.model.values import Class
 from lintinit.source import Block, SourceFile
+
+Answer = TypeVar("Answer")
 
 
 class FileModel:
@@ -25,6 +31,20 @@ class FileModel:
     def constructions(self) -> list[Construction]:
         """Every construction that starts in the file's candidate blocks."""
         return list(constructions(self.program, self.source, self.blocks))
+
+    def ask(self, question: Callable[[Construction], Iterable[Answer]]) -> Iterator[Answer]:
+        """The answers to *question* for every construction; one whose conditions get out of hand gives none."""
+        for construction in self.constructions:
+            construction.machine.guards.extend()
+            try:
+                yield from list(question(construction))
+            except (GuardLimit, RunLimit, RecursionError):
+                continue
+
+    def others_mentioning(self, name: str) -> Iterator[SourceFile]:
+        """Other files of the same package that name *name*."""
+        if "{" not in name:
+            yield from self.program.mentioning(self.source, name)
 
     def filled_by_owner(self, state: State) -> bool:
         """Whether every class of the file that builds the state's class also fills the state.

@@ -81,6 +81,8 @@ class Handle:
     trainable: Value = Const(True)
     persistent: Value = Const(True)
     attrs: dict[str, Value] = field(default_factory=dict)
+    #: Attributes of unknown names were set on it.
+    annotated: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

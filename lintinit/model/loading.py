@@ -25,10 +25,9 @@ def left_after_loading(construction: Construction, states: list[State]) -> list[
             continue
         seen = len(m.events)
         with m.speculation():
-            follow(m, hook, target)
-            ended = m.path
-            survivors = [state for state in states if _survives(state, ended)]
-        if ended == FALSE:
+            finished = follow(m, hook, target) and m.path != FALSE
+            survivors = [state for state in states if not finished or _survives(state, m.path)]
+        if not finished:
             continue
         read = {e.storage: e.guard for e in m.events[seen:] if e.kind != "write"}
         states = [
@@ -45,11 +44,13 @@ def left_after_loading(construction: Construction, states: list[State]) -> list[
 
 
 def _survives(state: State, ended: Guard) -> bool:
+    """Whether the owner still holds the unwritten memory, be it under another name or in another order."""
     m = state.construction.machine
     roots = state.tensor.storage.roots()
-    for guard, option in options(state.owner.attrs.get(state.name) or m.boolean(FALSE)):
-        if isinstance(option, Tensor) and option.storage.roots() & roots:
-            missing = m.guards.minus(m.guards.all(guard, ended, state.exists), m.initialised(option))
-            if m.guards.possible(missing):
-                return True
+    for value in state.owner.attrs.values():
+        for guard, option in options(value):
+            if isinstance(option, Tensor) and option.storage.roots() & roots:
+                missing = m.guards.minus(m.guards.all(guard, ended, state.exists), m.initialised(option))
+                if m.guards.possible(missing):
+                    return True
     return False

@@ -42,12 +42,14 @@ from lintinit.model.values import (
     Value,
     fresh,
     key_of,
+    text_of,
 )
 from lintinit.source import Block, SourceFile
 
 _MAX_OPTIONS = 24
 _MAX_STEPS = 30_000
 _MAX_DEPTH = 14
+_SPECULATION_DEPTH = 6
 
 
 class RunLimit(Exception):
@@ -136,13 +138,14 @@ class Machine(ABC):
         self.meta: bool = False
         #: Classes whose constructors run at once instead of when somebody looks inside.
         self.eager: Callable[[Class], bool] = lambda _: False
-        #: An unknown attribute of this name is this tensor, whatever it is read from.
-        self.watched: dict[str, Tensor] = {}
+        #: An unknown attribute of this name is this tensor, on whatever is called so (empty: on anything).
+        self.watched: dict[str, tuple[Tensor, str]] = {}
         self.discarded: cst.CSTNode | None = None
         self.modules: dict[SourceFile, Scope] = {}
         self.block: Block | None = None
         self.frame: Frame | None = None
         self.depth = 0
+        self.max_depth = _MAX_DEPTH
         self.steps = 0
 
     # What the language modules provide.
@@ -284,13 +287,14 @@ class Machine(ABC):
         attributes = [(obj, dict(obj.attrs)) for obj in self.objects]
         memory = [(storage, storage.filled, list(storage.stores)) for storage in self.storages]
         saved = self.path, self.raised, self.block, self.frame, self.steps
-        self.path, self.raised, self.steps = TRUE, FALSE, 0
+        self.path, self.raised, self.steps, self.max_depth = TRUE, FALSE, 0, _SPECULATION_DEPTH
         self.guards.extend()
         try:
             yield
         finally:
             self.guards.extend()
             self.path, self.raised, self.block, self.frame, self.steps = saved
+            self.max_depth = _MAX_DEPTH
             for obj, attrs in attributes:
                 obj.attrs = attrs
             for storage, filled, stores in memory:
@@ -306,6 +310,11 @@ class Machine(ABC):
         assert self.block is not None
         return Site(self.block, None)
 
+    def watching(self, owner: Key, name: str) -> Tensor | None:
+        """The tensor that an unknown attribute *name* of *owner* stands for."""
+        tensor, holder = self.watched.get(name, (None, ""))
+        return tensor if tensor is not None and holder in ("", text_of(owner)) else None
+
     def sized(self, value: Value, usage: str) -> None:
         """Remember that an unknown is used as an ``int`` or as something with ``items``."""
         if isinstance(value, Symbol):
@@ -320,7 +329,7 @@ class Machine(ABC):
 
     def deep(self) -> bool:
         """Whether another call may not be followed any more."""
-        return self.depth >= _MAX_DEPTH
+        return self.depth >= self.max_depth
 
     # Modules.
 

@@ -177,9 +177,7 @@ def read(m: Machine, obj: Obj, name: str) -> Value:
         found = lookup_class(m, obj.cls, name)
         if found is not None:
             return bind(m, found, obj)
-    if name in m.watched:
-        return m.watched[name]
-    return Symbol(Key("attr", obj.key, name))
+    return m.watching(obj.key, name) or Symbol(Key("attr", obj.key, name))
 
 
 def bind(m: Machine, value: Value, receiver: Value) -> Value:

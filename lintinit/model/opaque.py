@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lintinit.model.heap import Map, Obj, Seq, Tensor, options
 from lintinit.model.tensors import overwrite
-from lintinit.model.values import Key, Symbol, Value, key_of
+from lintinit.model.values import Const, Key, Symbol, Value, key_of
 from lintinit.semantics.vocabulary import describes_by_name, writes_by_name
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ def opaque_call(m: Machine, callee: Value, name: str, arguments: Arguments, node
     """The result of calling *callee*, known only as *name*."""
     short = name.rpartition(".")[2]
     inputs = [tensor for value in arguments.all() for tensor in _tensors(m, value)]
+    if describes_by_name(short):
+        _annotate(m, arguments)
     effect = writes_by_name(short) or (m.discarded is node and not describes_by_name(short))
     for tensor in inputs:
         undefined = m.undefined(tensor)
@@ -35,6 +37,19 @@ def opaque_call(m: Machine, callee: Value, name: str, arguments: Arguments, node
                     fill_state(m, option)
     sources = frozenset().union(*(m.undefined(value) for value in arguments.all())) if not effect else frozenset()
     return Symbol(Key("call", key_of(callee), *(key_of(value) for value in arguments.all())), sources)
+
+
+def _annotate(m: Machine, arguments: Arguments) -> None:
+    """``set_weight_attrs(param, {"weight_loader": ...})``: attributes for the tensors among the arguments."""
+    values = [m.known(value) for value in arguments.all()]
+    for tensor in values:
+        if isinstance(tensor, Tensor) and tensor.handle is not None:
+            for table in values:
+                for guard, key, value in table.entries if isinstance(table, Map) else ():
+                    if isinstance(key, Const) and isinstance(key.value, str):
+                        tensor.handle.attrs[key.value] = m.choose([(guard, value)])
+                if isinstance(table, Map) and not table.exact:
+                    tensor.handle.annotated = True
 
 
 def opaque_method(m: Machine, receiver: Value, name: str, arguments: Arguments, node: Any) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -42,6 +43,8 @@ class Program:
         self._roots = [root.resolve() for root in roots]
         self._files: dict[Path, SourceFile | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
+        self._mentions: dict[tuple[Path, str], list[Path]] = {}
+        self._listings: dict[Path, list[Path]] = {}
 
     def add(self, source: SourceFile) -> None:
         """Make *source* known under its path, so that it is not read again."""
@@ -63,12 +66,44 @@ class Program:
                 return self._load(path)
         return None
 
+    def mentioning(self, source: SourceFile, name: str) -> list[SourceFile]:
+        """The other files of the package of *source* in which *name* occurs as an attribute or a string."""
+        package = self._package(source.path.resolve().parent)
+        if package is None:
+            return []
+        key = (package, name)
+        if key not in self._mentions:
+            word = name.encode()
+            pattern = re.compile(rb"\.%b\b|[\"']%b[\"']" % (re.escape(word), re.escape(word)))
+            found = []
+            for path in self._listing(package):
+                try:
+                    data = path.read_bytes()
+                except OSError:
+                    continue
+                if word in data and pattern.search(data):
+                    found.append(path)
+            self._mentions[key] = found
+        own = source.path.resolve()
+        return [file for path in self._mentions[key] if path != own and (file := self._load(path)) is not None]
+
+    def _package(self, folder: Path) -> Path | None:
+        """The outermost package that *folder* belongs to."""
+        found = None
+        while (folder / "__init__.py").is_file() and folder.parent != folder:
+            found, folder = folder, folder.parent
+        return found
+
+    def _listing(self, package: Path) -> list[Path]:
+        if package not in self._listings:
+            self._listings[package] = sorted(package.rglob("*.py"))
+        return self._listings[package]
+
     def _search_path(self, folder: Path) -> list[Path]:
         """Where an absolute import starts: above the importer's package, its own folder, the roots of the run."""
-        package = folder
-        while (package / "__init__.py").is_file() and package.parent != package:
-            package = package.parent
-        return list(dict.fromkeys((package, folder, *self._roots)))
+        package = self._package(folder)
+        above = package.parent if package is not None else folder
+        return list(dict.fromkeys((above, folder, *self._roots)))
 
     def _module_in(self, folder: Path, dotted: str) -> Path | None:
         key = (folder, dotted)

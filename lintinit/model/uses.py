@@ -8,7 +8,7 @@ into arithmetic (a number). Functions outside the class take part when they name
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lintinit.errors import Diagnostic
@@ -18,7 +18,7 @@ from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Event, Obj, Site, Storage
 from lintinit.model.interpreter import Interpreter
 from lintinit.model.machine import Frame, RunLimit
-from lintinit.model.values import Class, Function, Key, Value
+from lintinit.model.values import Class, Function, Key, Value, text_of
 from lintinit.source import Block, SourceFile
 
 #: Methods that load, save, describe or (re)build state: what they read says nothing about its role.
@@ -54,22 +54,25 @@ def uses_of(construction: Construction, states: list[State]) -> dict[Storage, Us
     return watch.found
 
 
-def uses_elsewhere(construction: Construction, states: list[State], source: SourceFile) -> dict[Storage, Uses]:
-    """The uses of *states* by name, in functions of *source* outside their class."""
-    watch = _Watch(construction, states)
-    m = construction.machine
-    for state in states:
-        m.watched[state.name] = state.tensor
+def uses_elsewhere(state: State, sources: Iterable[SourceFile]) -> Iterator[dict[Storage, Uses]]:
+    """The uses of *state* by name in functions outside its class, file by file.
+
+    State on something that the code calls ``layer`` is looked for on what other functions call ``layer``.
+    """
+    construction, m = state.construction, state.construction.machine
     own = construction.target.cls if construction.target is not None else None
-    names = {state.name for state in states}
-    for block in source.blocks:
-        if any(_mentions(block.text, name) for name in names):
-            for function, cls in _functions(m, source, block, names):
-                if cls is None or cls is not own:
-                    receiver = Obj(cls, Key("param", "self"), module=is_module(m, cls)) if cls is not None else None
-                    watch.follow(function, receiver)
-    m.watched.clear()
-    return watch.found
+    holder = text_of(state.owner.key) if state.owner is not construction.target else ""
+    for source in sources:
+        watch = _Watch(construction, [state])
+        m.watched[state.name] = (state.tensor, holder)
+        for block in source.blocks:
+            if _mentions(block.text, state.name):
+                for function, cls in _functions(m, source, block, state.name):
+                    if cls is None or cls is not own:
+                        receiver = Obj(cls, Key("param", "self"), module=is_module(m, cls)) if cls is not None else None
+                        watch.follow(function, receiver)
+        m.watched.clear()
+        yield watch.found
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -95,9 +98,7 @@ def _called_on_self(function: Function) -> set[str]:
     return set(re.findall(r"\bself\.(\w+)", function.text)) - {function.name}
 
 
-def _functions(
-    m: Interpreter, source: SourceFile, block: Block, names: set[str]
-) -> Iterator[tuple[Function, Class | None]]:
+def _functions(m: Interpreter, source: SourceFile, block: Block, name: str) -> Iterator[tuple[Function, Class | None]]:
     if block.head is None:
         return
     value = m.lookup(m.module(source), block.head[1])
@@ -105,7 +106,7 @@ def _functions(
         yield value, None
     elif isinstance(value, Class):
         for function in functions_of(m, value):
-            if not _NO_READERS.search(function.name) and any(_mentions(function.text, name) for name in names):
+            if not _NO_READERS.search(function.name) and _mentions(function.text, name):
                 yield function, value
 
 
@@ -132,8 +133,8 @@ class _Watch:
                 uses.first.append(mine[0])
 
 
-def follow(m: Interpreter, function: Function, receiver: Value | None) -> None:
-    """Run a method or function with unknown arguments; a run that grows too large ends where it is."""
+def follow(m: Interpreter, function: Function, receiver: Value | None) -> bool:
+    """Run a method or function with unknown arguments; False where it grew too large and ended where it was."""
     m.block = function.block
     m.frame = Frame(m.module(function.scope.source), None, statement=Site(function.block, function.node))
     try:
@@ -144,4 +145,5 @@ def follow(m: Interpreter, function: Function, receiver: Value | None) -> None:
         else:
             run(m, function, receiver)
     except (RunLimit, GuardLimit, RecursionError, Diagnostic):
-        pass
+        return False
+    return True

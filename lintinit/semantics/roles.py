@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lintinit.semantics.vocabulary import PACKED, PAYLOAD, POINTERS, QUANTISED
+from lintinit.semantics.vocabulary import (
+    INDICES,
+    PACKED,
+    PAYLOAD,
+    POINTERS,
+    QUANTISED,
+    SHAPES,
+)
 
 if TYPE_CHECKING:
     from lintinit.model.heap import Event, Site
@@ -33,6 +40,11 @@ class Role:
         """Whether garbage gives wrong numbers but no illegal access."""
         return self.name in _PAYLOADS
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether more evidence would not change it."""
+        return self.is_payload or self.name in _DECISIVE
+
 
 def role_of(attribute: str, dtype: str, context: Sequence[str], events: Sequence[Event]) -> Role:
     """The role of *attribute*.
@@ -40,17 +52,21 @@ def role_of(attribute: str, dtype: str, context: Sequence[str], events: Sequence
     *context* are names that the state is made under: its Parameter class, the class that registers it. *events*
     are the uses of its unwritten memory.
     """
+    name = _bare(attribute)
+    quantised = any(QUANTISED.search(word) for word in context)
+    if _is_narrow(dtype) and quantised and PAYLOAD.search(name) and not INDICES.search(name):
+        # Bytes of quantised blocks are looked up in code books, and that is no index into anything else.
+        return Role(_payload(name))
     for how, evidence in _DECISIVE.items():
         for event in events:
             if event.kind == "read" and event.how == how:
                 return Role(how, evidence, event.site)
-    name = _bare(attribute)
-    if _is_payload(name, dtype, context, events):
+    if _is_payload(name, dtype, quantised, events):
         return Role(_payload(name))
     if POINTERS.search(name) and dtype.endswith("64"):
         return Role("pointer")
     for event in events:
-        if event.kind == "opaque":
+        if event.kind in ("opaque", "lend"):
             return Role("unknown", f"passed to `{event.how}`", event.site)
     return Role("unknown")
 
@@ -60,14 +76,17 @@ def _bare(attribute: str) -> str:
     return re.sub(r"\{[^}]*\}", "", attribute.rpartition(".")[2])
 
 
-def _is_payload(name: str, dtype: str, context: Sequence[str], events: Sequence[Event]) -> bool:
-    if dtype.endswith("bool"):
+def _is_narrow(dtype: str) -> bool:
+    return re.search(r"int8\b|byte", dtype) is not None
+
+
+def _is_payload(name: str, dtype: str, quantised: bool, events: Sequence[Event]) -> bool:
+    if dtype.endswith("bool") or SHAPES.search(name) or INDICES.search(name):
         return False
-    quantised = any(QUANTISED.search(word) for word in context)
-    uses = {event.how for event in events if event.kind == "read"}
     if PACKED.search(name):
         return True
-    if re.search(r"int8$|byte", dtype):
+    uses = {event.how for event in events if event.kind == "read"}
+    if _is_narrow(dtype):
         return bool(PAYLOAD.search(name)) or quantised or (bool(uses) and uses <= _NUMERIC)
     return (quantised and bool(PAYLOAD.search(name))) or uses == {"bits"}
 

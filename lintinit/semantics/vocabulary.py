@@ -34,7 +34,7 @@ def describes_by_name(name: str) -> bool:
 
 #: Names of quantised payloads: packed weights, zero points, scale bits.
 PAYLOAD = re.compile(
-    r"(?:^|_)(?:q?weights?(?:_?(?:packed|bits|data|q|fp[48]|int[48]|mxfp[48]|nvfp4))?|qweight|packed\w*|\w*_packed|\w*packed_\w*|qzeros?|zeros?_?points?|zps?|\w*zero_point\w*"
+    r"(?:^|_)(?:\w*weights?(?:_?(?:packed|bits|data|q|fp[48]|int[48]|mxfp[48]|nvfp4))?|qweight|packed\w*|\w*_packed|\w*packed_\w*|qzeros?|zeros?_?points?|zps?|\w*zero_point\w*"
     r"|q?scales?(?:_\w+)?|\w*_scales?|\w*scale_inv|scale_?bits|weight_sf\w*|sf[ab]?|\w*_sf|qbias|quant\w*|\w*_quant\w*|qs|absmax|quant_state"
     r"|(?:gate|up|down|gate_up|q|k|v|o|qkv|w[123]|w13|w2|in|out|fc\d?)_proj|input_offset|offset|blocks?|nibbles?|codes?_packed|bits)(?:$|_)",
     re.IGNORECASE,
@@ -52,3 +52,10 @@ QUANTISED = re.compile(
 )
 #: Names of tables whose values are addresses.
 POINTERS = re.compile(r"(?:^|_)(?:\w*ptrs?|pointers?|addr(?:ess(?:es)?)?)$", re.IGNORECASE)
+#: Names of tables whose values are sizes.
+SHAPES = re.compile(r"(?:^|_)(?:shapes?|sizes?|lens?|lengths?|numel)$", re.IGNORECASE)
+#: Names of tables whose values are positions or identities, however they are stored.
+INDICES = re.compile(
+    r"(?:^|_)(?:\w*idxs?|ind(?:ex|exes|ices)|perms?|permutations?|order(?:ing)?|ids?|maps?|mapping|tables?|types?|kinds?|offsets|starts?|slots?)$",
+    re.IGNORECASE,
+)
