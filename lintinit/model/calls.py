@@ -15,7 +15,7 @@ from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor, options
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments, Frame
 from lintinit.model.methods import allocated, computed, is_tensor_method, tensor_method
-from lintinit.model.modules import module_method, pretrained_method
+from lintinit.model.modules import CONTRACTS, contract_method, module_method
 from lintinit.model.opaque import opaque_call, opaque_method
 from lintinit.model.program import Scope
 from lintinit.model.tensors import use
@@ -168,9 +168,9 @@ def _unless_same(m: Machine, callee: Value, receiver: Value, name: str, argument
 
 
 def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: Any) -> Value:
-    pretrained = pretrained_method(m, obj, name)
-    if pretrained is not None:
-        return pretrained(m, obj, arguments, node)
+    contract = contract_method(m, obj, name)
+    if contract is not None:
+        return contract(m, obj, arguments, node)
     if obj.pending is not None and obj.module and not any(_reaches_state(m, value) for value in arguments.all()):
         return opaque_method(m, obj, name, arguments, node)
     found = objects.read(m, obj, name)
@@ -212,9 +212,13 @@ def attribute_like(arguments: Arguments) -> bool:
 
 def _super_method(m: Machine, receiver: Super, name: str, arguments: Arguments, node: Any) -> Value:
     found = objects.read_super(m, receiver, name)
+    target = receiver.receiver
+    if isinstance(found, Bound) and found.function.owner is not None and isinstance(target, Obj):
+        contract = CONTRACTS.get(found.function.owner.name, {}).get(name)
+        if contract is not None:
+            return contract(m, target, arguments, node)
     if not isinstance(found, Method):
         return m.call(found, arguments, node)
-    target = receiver.receiver
     if name == "__new__":
         owner = target if isinstance(target, Class) else m.known(arguments.positional[0]) if arguments.positional else receiver.after
         return objects.wrap(m, owner, Arguments(arguments.positional[1:], arguments.keyword, arguments.open))

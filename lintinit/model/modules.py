@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import objects
-from lintinit.model.classes import ancestry
+from lintinit.model.classes import ancestry, member_of
 from lintinit.model.guards import FALSE, TRUE, Guard
 from lintinit.model.heap import Handle, Map, Obj, Registry, Seq, Tensor, options
 from lintinit.model.machine import Arguments
@@ -264,16 +264,20 @@ MODULE_METHODS: dict[str, Handler] = {
     **dict.fromkeys("register_full_backward_hook register_state_dict_post_hook register_state_dict_pre_hook".split(), _nothing),
     **dict.fromkeys("_register_load_state_dict_pre_hook _register_state_dict_hook __setattr__ __getattr__".split(), _nothing),
 }
-#: The same for classes that derive from transformers' ``PreTrainedModel``.
-PRETRAINED_METHODS: dict[str, Handler] = {"post_init": _post_init, "init_weights": _post_init}
+#: Library classes that are taken by their contract even where their source is in the tree, with their methods.
+CONTRACTS: dict[str, dict[str, Handler]] = {
+    "PreTrainedModel": {"__init__": _nothing, "post_init": _post_init, "init_weights": _post_init},
+}
 
 
-def pretrained_method(m: Machine, obj: Obj, name: str) -> Handler | None:
-    """transformers' contract for models, wherever the base class itself is defined."""
-    handler = PRETRAINED_METHODS.get(name)
-    if handler is not None and isinstance(obj.cls, Class):
-        if any(getattr(base, "name", "").rpartition(".")[2] == "PreTrainedModel" for base in ancestry(m, obj.cls)):
-            return handler
+def contract_method(m: Machine, obj: Obj, name: str) -> Handler | None:
+    """What the contract of a library base class of *obj* says about a method that its own classes do not define."""
+    for base in ancestry(m, obj.cls) if isinstance(obj.cls, Class) else ():
+        found = CONTRACTS.get(getattr(base, "name", "").rpartition(".")[2], {}).get(name)
+        if found is not None:
+            return found
+        if isinstance(base, Class) and member_of(m, base, name) is not None:
+            return None
     return None
 
 

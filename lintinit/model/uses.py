@@ -40,8 +40,8 @@ class Uses:
 
     @property
     def lent_first(self) -> bool:
-        """The same, where handing a leading part to a call out of sight counts as storing."""
-        return bool(self.first) and all(event.kind in ("write", "lend") for event in self.first)
+        """The same, where handing a leading part to a call out of sight counts as storing, and none need read it."""
+        return bool(self.events) and all(event.kind in ("write", "lend") for event in self.first)
 
 
 def uses_of(construction: Construction, states: list[State]) -> dict[Storage, Uses]:
@@ -49,8 +49,14 @@ def uses_of(construction: Construction, states: list[State]) -> dict[Storage, Us
     watch = _Watch(construction, states)
     target = construction.target
     if target is not None and isinstance(target.cls, Class):
-        for function in _readers(construction, target.cls):
+        entered, called = _readers(construction, target.cls)
+        for function in entered:
             watch.follow(function, target)
+        # What the public methods did not lead to may still be called from outside.
+        unseen = [state.name for state in states if not watch.saw(state)]
+        for function in called:
+            if any(_mentions(function.text, name) for name in unseen):
+                watch.follow(function, target)
     return watch.found
 
 
@@ -81,8 +87,8 @@ def _mentions(text: str, name: str) -> bool:
     return re.search(rf"\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']", text) is not None
 
 
-def _readers(construction: Construction, cls: Class) -> Iterator[Function]:
-    """The methods to follow: those that no other method of the class calls, or all of them."""
+def _readers(construction: Construction, cls: Class) -> tuple[list[Function], list[Function]]:
+    """The methods to follow, apart: those that no other method of the class calls, and the others."""
     m = construction.machine
     methods: dict[str, Function] = {}
     for base in ancestry(m, cls):
@@ -91,7 +97,10 @@ def _readers(construction: Construction, cls: Class) -> Iterator[Function]:
                 methods.setdefault(function.name, function)
     methods = {name: f for name, f in methods.items() if not _NO_READERS.search(name) and f.node not in m.entered}
     called = {name for function in methods.values() for name in _called_on_self(function)}
-    yield from (function for name, function in methods.items() if name not in called)
+    return (
+        [function for name, function in methods.items() if name not in called],
+        [function for name, function in methods.items() if name in called],
+    )
 
 
 def _called_on_self(function: Function) -> set[str]:
@@ -124,6 +133,10 @@ class _Watch:
         with m.speculation():
             follow(m, function, receiver)
         self._keep(m.events[seen:])
+
+    def saw(self, state: State) -> bool:
+        """Whether anything was done to the memory of *state* so far."""
+        return any(self.found[root].events for root in state.tensor.storage.roots())
 
     def _keep(self, events: list[Event]) -> None:
         for storage, uses in self.found.items():
