@@ -85,6 +85,15 @@ def functions_of(m: Machine, cls: Class) -> Iterator[Function]:
             yield value
 
 
+def methods_of(m: Machine, cls: Class) -> dict[str, Function]:
+    """The methods of *cls* with those that it inherits from classes of the tree, by name."""
+    found: dict[str, Function] = {}
+    for base in ancestry(m, cls):
+        for function in functions_of(m, base) if isinstance(base, Class) else ():
+            found.setdefault(function.name, function)
+    return found
+
+
 def lookup_class(m: Machine, cls: Value, name: str, after: Class | None = None) -> Value | None:
     """The attribute *name* of *cls*, optionally looking behind *after* only, as ``super()`` does."""
     line = ancestry(m, cls)

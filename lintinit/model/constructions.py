@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lintinit.model import modules, objects
 from lintinit.model.calls import default_of, run_function
-from lintinit.model.classes import functions_of, is_module, lookup_class, member_of
+from lintinit.model.classes import is_module, lookup_class, member_of, methods_of
 from lintinit.model.entries import Entry, entries_of, may_register
 from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
 from lintinit.model.heap import Assignment, Map, Obj, Seq, Tensor, options
@@ -182,7 +182,7 @@ def _from_class(program: Program, source: SourceFile, entry: Entry, eager: froze
     yield first
     m, cls = first.machine, first.target.cls if first.target is not None else None
     assert isinstance(cls, Class)
-    for function in functions_of(m, cls):
+    for function in methods_of(m, cls).values():
         if function.name in _NOT_LATE or not may_register(function.text) or function.node in m.entered:
             continue
         # Somebody calls it afterwards. Each gets a construction of its own, so that none sees what another did.
@@ -213,8 +213,8 @@ def _late(before: Construction, name: str) -> Iterator[Construction]:
     """A method that registers state but is not part of construction, on the object as its constructor left it."""
     m, target = before.machine, before.target
     assert target is not None and isinstance(target.cls, Class)
-    function = member_of(m, target.cls, name)
-    if not isinstance(function, Function) or function.is_a("property", "cached_property"):
+    function = methods_of(m, target.cls).get(name)
+    if function is None or function.is_a("property", "cached_property"):
         return
     known = before.assignments()
     m.path = TRUE

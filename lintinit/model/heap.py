@@ -53,7 +53,7 @@ class Storage:
     filled: Guard = FALSE
     #: Stores into parts.
     stores: list[Store] = field(default_factory=list)
-    #: Memory whose unwritten content this was computed from.
+    #: Allocations whose unwritten content this was computed from.
     sources: frozenset[Storage] = frozenset()
     #: When the memory is virtual (``device="meta"``) or has no elements.
     absent: Guard = FALSE
@@ -67,9 +67,7 @@ class Storage:
 
     def roots(self) -> frozenset[Storage]:
         """The allocations that this memory's undefined content goes back to."""
-        if not self.sources:
-            return frozenset((self,)) if self.allocator else frozenset()
-        return frozenset().union(*(source.roots() for source in self.sources))
+        return self.sources | {self} if self.allocator else self.sources
 
 
 @dataclass(slots=True, eq=False)

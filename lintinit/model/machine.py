@@ -285,7 +285,7 @@ class Machine(ABC):
     def speculation(self) -> Iterator[None]:
         """Follow something from the present state and forget what it changed; events stay."""
         attributes = [(obj, dict(obj.attrs)) for obj in self.objects]
-        memory = [(storage, storage.filled, list(storage.stores)) for storage in self.storages]
+        memory = [(storage, storage.filled, list(storage.stores), storage.sources) for storage in self.storages]
         saved = self.path, self.raised, self.block, self.frame, self.steps
         self.path, self.raised, self.steps, self.max_depth = TRUE, FALSE, 0, _SPECULATION_DEPTH
         self.guards.extend()
@@ -297,8 +297,8 @@ class Machine(ABC):
             self.max_depth = _MAX_DEPTH
             for obj, attrs in attributes:
                 obj.attrs = attrs
-            for storage, filled, stores in memory:
-                storage.filled, storage.stores = filled, stores
+            for storage, filled, stores, sources in memory:
+                storage.filled, storage.stores, storage.sources = filled, stores, sources
 
     # Places.
 

@@ -65,7 +65,13 @@ def copied(m: Machine, tensor: Tensor, dtype: Value | None = None) -> Tensor:
     """A copy of the values as they are now: later stores to either do not reach the other."""
     old = tensor.storage
     new = replace(
-        old, stores=list(old.stores), filled=m.initialised(tensor), sources=old.roots(), key=fresh("tensor"), frame=m.frame
+        old,
+        allocator="",
+        stores=list(old.stores),
+        filled=m.initialised(tensor),
+        sources=old.roots(),
+        key=fresh("tensor"),
+        frame=m.frame,
     )
     if tensor.region:
         new.stores, new.shape = [], tensor.shape

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from lintinit.errors import Diagnostic
-from lintinit.model.classes import ancestry, functions_of, is_module
+from lintinit.model.classes import functions_of, is_module, methods_of
 from lintinit.model.constructions import Construction, State, run
 from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Event, Obj, Site, Storage
@@ -22,7 +22,7 @@ from lintinit.model.values import Class, Function, Key, Value, text_of
 from lintinit.source import Block, SourceFile
 
 #: Methods that load, save, describe or (re)build state: what they read says nothing about its role.
-_NO_READERS = re.compile(r"^__(?!call__|getitem__|iter__)|load|save|state_dict|repr|^_?(?:re)?init|reset|register|create_weights|^to_|^from_|pack$|quantize$")
+_NO_READERS = re.compile(r"^__(?!call__|getitem__|iter__)|(?<!after_)load(?!ing)|save|state_dict|repr|^_?(?:re)?init|reset|register|create_weights|^to_|^from_|pack$|quantize$")
 
 
 @dataclass(slots=True)
@@ -90,12 +90,11 @@ def _mentions(text: str, name: str) -> bool:
 def _readers(construction: Construction, cls: Class) -> tuple[list[Function], list[Function]]:
     """The methods to follow, apart: those that no other method of the class calls, and the others."""
     m = construction.machine
-    methods: dict[str, Function] = {}
-    for base in ancestry(m, cls):
-        if isinstance(base, Class):
-            for function in functions_of(m, base):
-                methods.setdefault(function.name, function)
-    methods = {name: f for name, f in methods.items() if not _NO_READERS.search(name) and f.node not in m.entered}
+    methods = {
+        name: function
+        for name, function in methods_of(m, cls).items()
+        if not _NO_READERS.search(name) and function.node not in m.entered
+    }
     called = {name for function in methods.values() for name in _called_on_self(function)}
     return (
         [function for name, function in methods.items() if name not in called],
