@@ -41,6 +41,7 @@ _BINDS = re.compile(
     re.MULTILINE,
 )
 _ANNOTATES = re.compile(r"^[ \t]*(\w+)[ \t]*:(?!=)", re.MULTILINE)
+_RETURNS_MEMORY = re.compile(r"\breturn\b[^\n]*\bempty\w*\(")
 _NAME = re.compile(r"(?:[\w.]+\s+as\s+)?(\w+|\*)")
 _BRACKETS = re.compile(r"[(\[{]|[)\]}]|:|#[^\n]*|\"\"\"|'''|\"(?:[^\\\"\n]|\\.)*\"|'(?:[^\\'\n]|\\.)*'")
 
@@ -236,6 +237,17 @@ class SourceFile:
     def bindings(self) -> dict[str, list[Block]]:
         """The blocks that may bind each module-level name."""
         return _bindings(self.blocks)
+
+    @cached_property
+    def allocating_methods(self) -> dict[str, list[Block]]:
+        """Methods that return memory without values, by name, with their classes."""
+        found: dict[str, list[Block]] = {}
+        for block in self.blocks:
+            if "empty" in block.text and block.head is not None and block.head[0] == "class":
+                for member in block.members or ():
+                    if member.head is not None and _RETURNS_MEMORY.search(member.text):
+                        found.setdefault(member.head[1], []).append(block)
+        return found
 
     def split(self, start: int, end: int, indent: str, parent: Block | None) -> Iterator[Block]:
         """The statements between two offsets that stand at the indentation *indent*."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from lintinit.finding import Confidence, Finding, Label, Severity
 from lintinit.model.heap import Event, options
 from lintinit.model.loading import left_after_loading
 from lintinit.model.objects import own_name
-from lintinit.model.uses import Uses, uses_elsewhere, uses_of
+from lintinit.model.uses import Uses, handed_on, uses_elsewhere, uses_of
 from lintinit.model.values import Const, DType
 from lintinit.rule import Rule
 from lintinit.semantics.roles import Role, role_of
@@ -71,13 +70,12 @@ def _suspects(model: FileModel, construction: Construction) -> Iterator[_Suspect
         events = [event for use in uses for event in use.events if event.kind != "write"]
         role = _role(state, events)
         if not role.is_settled:
-            files = chain([model.source], model.others_mentioning(state.name))
-            for found in uses_elsewhere(state, files):
+            for found in uses_elsewhere(state, model.mentioning(state.name)):
                 events += [e for root in roots if root in found for e in found[root].events if e.kind != "write"]
                 role = _role(state, events)
                 if role.is_settled:
                     break
-        if not events and _is_slot(state) and not role.is_payload:
+        if not events and _is_slot(state) and not role.is_payload and not handed_on(state, model.mentioning(state.name)):
             continue
         yield _Suspect(state, role)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lintinit.model import objects
 from lintinit.model.attributes import get_attribute
 from lintinit.model.builtin_calls import BUILTINS
-from lintinit.model.classes import lookup_class
+from lintinit.model.classes import lookup_class, member_of
 from lintinit.model.containers import container_method
 from lintinit.model.entries import may_matter
 from lintinit.model.guards import FALSE, TRUE
@@ -46,6 +46,9 @@ from lintinit.semantics.torch_api import (
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
+_MAX_DEFINITIONS = 3
+#: The key of the object under construction.
+OWN = Key("param", "self")
 _REGISTERING = ("register_buffer", "register_parameter", "register_module", "add_module")
 
 
@@ -254,9 +257,31 @@ def _symbol_method(m: Machine, receiver: Symbol, name: str, arguments: Arguments
         return allocated(m, name, None, arguments, node)
     if is_tensor_method(name) and any(m.undefined(value) for value in arguments.all()):
         return computed(m, name, [receiver, *arguments.positional], arguments, node)
+    found = _definitions(m, name)
+    if found:
+        left, results = TRUE, []
+        for function in found:
+            mine = m.guards.all(left, m.guards.atom(fresh("definition"))) if function is not found[-1] else left
+            results.append((mine, function))
+            left = m.guards.minus(left, mine)
+        return m.each(m.choose(results), lambda function: m.call(Bound(function, receiver), arguments, node))
     if receiver.sources:
         return Symbol(Key("call", Key("attr", receiver.key, name), *(key_of(a) for a in arguments.all())), receiver.sources)
     return opaque_method(m, receiver, name, arguments, node)
+
+
+def _definitions(m: Machine, name: str) -> list[Function]:
+    """The methods *name* of the file that make tensors: what a call on something unknown can mean here."""
+    assert m.frame is not None
+    source = m.frame.scope.source
+    if name not in source.allocating_methods:
+        return []
+    found = [
+        member_of(m, value, name)
+        for block in source.allocating_methods[name]
+        if isinstance(value := m.lookup(m.module(source), block.head[1] if block.head else ""), Class)
+    ]
+    return [function for function in found if isinstance(function, Function)][:_MAX_DEFINITIONS]
 
 
 # Functions of the tree.
@@ -271,12 +296,27 @@ def follow_call(m: Machine, function: Function, receiver: Value | None, argument
         active = active.parent
     if m.deep() or repeats > (1 if receiver is not None else 2):
         return opaque_call(m, Symbol(Key("name", function.name)), function.name, arguments, node)
+    if isinstance(receiver, Obj) and not _at_home(m, function, receiver):
+        return opaque_method(m, receiver, function.name, arguments, node)
     if not (_reaches_state(m, receiver) or any(_reaches_state(m, value) for value in arguments.all()) or may_matter(function.text)):
         receivers = [receiver] if receiver is not None else []
         return Symbol(Key("call", Key("name", function.name), *map(key_of, (*receivers, *arguments.all()))))
     scope = Scope(function.scope.source, function.scope)
     bind_parameters(m, function, receiver, arguments, scope)
     return run_function(m, function, receiver, scope)
+
+
+def _at_home(m: Machine, function: Function, receiver: Obj) -> bool:
+    """Whether a method is worth following: of the object under construction, or of one defined in the same file.
+
+    What the methods of other files' classes register is looked at where those classes are.
+    """
+    frame = m.frame
+    while frame is not None and frame.parent is not None:
+        frame = frame.parent
+    if frame is None or function.scope.source is frame.scope.source:
+        return True
+    return receiver.key == OWN or frame.receiver is receiver or not receiver.module and function.name == "__init__"
 
 
 def run_function(m: Machine, function: Function, receiver: Value | None, scope: Scope) -> Value:

@@ -6,13 +6,14 @@ constructed with unknown arguments, or a function that registers state on someth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lintinit.model import modules, objects
-from lintinit.model.calls import default_of, run_function
+from lintinit.model.calls import OWN, default_of, run_function
 from lintinit.model.classes import is_module, lookup_class, member_of, methods_of
-from lintinit.model.entries import Entry, entries_of, may_register
+from lintinit.model.entries import Entry, entries_of, may_allocate, may_register
 from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
 from lintinit.model.heap import Assignment, Map, Obj, Seq, Tensor, options
 from lintinit.model.interpreter import Interpreter
@@ -89,6 +90,8 @@ class Construction:
     completed: Guard
     #: Assignments before the run are not its own.
     known: frozenset[int] = frozenset()
+    #: Of a constructor; otherwise of a method that is called afterwards.
+    first: bool = True
 
     def states(self) -> Iterator[State]:
         """State of every object that was made or given state, each alternative on its own."""
@@ -100,7 +103,10 @@ class Construction:
             for name, guard, tensor in modules.own_state(m, obj):
                 exists = m.guards.all(guard, self.completed)
                 assignment = self._assignment(obj, name, tensor, guard)
-                if exists != FALSE and assignment is not None and id(assignment) not in self.known:
+                if exists == FALSE or assignment is None or id(assignment) in self.known:
+                    continue
+                # Outside construction a plain tensor that takes the place of a buffer is working memory.
+                if assignment.explicit or self.first:
                     yield State(self, prefix + name, obj, tensor, exists, assignment)
 
     def _prefix(self, obj: Obj) -> str:
@@ -182,13 +188,33 @@ def _from_class(program: Program, source: SourceFile, entry: Entry, eager: froze
     yield first
     m, cls = first.machine, first.target.cls if first.target is not None else None
     assert isinstance(cls, Class)
-    for function in methods_of(m, cls).values():
-        if function.name in _NOT_LATE or not may_register(function.text) or function.node in m.entered:
+    for function in _late_methods(m, cls):
+        if function.node in m.entered:
             continue
         # Somebody calls it afterwards. Each gets a construction of its own, so that none sees what another did.
         again = _constructed(program, source, entry, eager)
         if again is not None:
             yield from _late(again, function.name)
+
+
+def _late_methods(m: Interpreter, cls: Class) -> Iterator[Function]:
+    """Methods that can register unwritten memory when somebody calls them after construction.
+
+    Modules inherit such methods from the classes of their own file only: those of libraries are looked at where
+    they are. Objects that prepare modules (quantisation methods) mostly inherit them from other files.
+    """
+    methods = methods_of(m, cls)
+    module = is_module(m, cls)
+    for function in methods.values():
+        source = function.scope.source
+        if function.name in _NOT_LATE or not may_register(function.text) or (module and source is not cls.scope.source):
+            continue
+        reached = [function.text]
+        reached += [methods[name].text for name in re.findall(r"self\.(\w+)\(", function.text) if name in methods]
+        reached += [b.text for name in re.findall(r"\b(\w+)\(", function.text) for b in source.bindings.get(name, ())]
+        elsewhere = source.allocating_methods.keys() & set(re.findall(r"\.(\w+)\(", function.text))
+        if elsewhere or any(map(may_allocate, reached)):
+            yield function
 
 
 def _constructed(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Construction | None:
@@ -201,7 +227,7 @@ def _constructed(program: Program, source: SourceFile, entry: Entry, eager: froz
 
 
 def _construct(m: Interpreter, cls: Class) -> Obj:
-    target = Obj(cls, Key("param", "self"), module=is_module(m, cls))
+    target = Obj(cls, OWN, module=is_module(m, cls))
     m.objects.append(target)
     constructor = lookup_class(m, cls, "__init__")
     if isinstance(constructor, Function):
@@ -224,7 +250,7 @@ def _late(before: Construction, name: str) -> Iterator[Construction]:
     elif isinstance(bound, Function):
         run(m, bound, None)
     if m.path != FALSE:
-        yield Construction(m, before.entry, target, m.path, known)
+        yield Construction(m, before.entry, target, m.path, known, first=False)
 
 
 def _from_function(program: Program, source: SourceFile, entry: Entry, eager: frozenset[str]) -> Iterator[Construction]:

@@ -151,8 +151,8 @@ def add_item(m: Machine, obj: Obj, key: Value, value: Value, guard: Guard = TRUE
             continue
         obj.items.entries.append((both, key, state))
         if isinstance(state, Tensor):
-            place = objects.registration_site(m, state.storage, "")
-            obj.history.setdefault(name, []).append(Assignment(both, state, *place))
+            site, callers, inner = objects.registration_site(m, state.storage, "")
+            obj.history.setdefault(name, []).append(Assignment(both, state, site, callers, True, inner))
 
 
 def object_item(m: Machine, value: Obj | Registry, key: Value, node: Any) -> Value:

@@ -11,6 +11,7 @@ from lintinit.source import Block
 
 #: A function is worth an entry of its own only if it names something that registers.
 _MATTERS = re.compile(r"empty|Parameter|Buffer|regist|\bu?int\d|torch\.(?:int|long|short|bool)\b|Tensor\(|yield")
+_ALLOCATES = re.compile(r"empty|Tensor\(|resize_")
 _SHORT = 12
 _REGISTERS = re.compile(r"regist|parameter|buffer|param\b|setattr|new_state|add_state", re.IGNORECASE)
 
@@ -49,6 +50,11 @@ def _class_entries(top: Block, block: Block, outer: tuple[str, ...]) -> Iterator
 def may_register(text: str) -> bool:
     """Whether *text* names anything that registers state."""
     return _REGISTERS.search(text) is not None
+
+
+def may_allocate(text: str) -> bool:
+    """Whether *text* names anything that makes memory without values."""
+    return _ALLOCATES.search(text) is not None
 
 
 def may_matter(text: str) -> bool:

@@ -41,8 +41,9 @@ class FileModel:
             except (GuardLimit, RunLimit, RecursionError):
                 continue
 
-    def others_mentioning(self, name: str) -> Iterator[SourceFile]:
-        """Other files of the same package that name *name*."""
+    def mentioning(self, name: str) -> Iterator[SourceFile]:
+        """This file, then the other files of its package that name *name*."""
+        yield self.source
         if "{" not in name:
             yield from self.program.mentioning(self.source, name)
 

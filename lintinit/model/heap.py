@@ -136,6 +136,8 @@ class Assignment:
     site: Site
     #: The calls that led to ``site``, outermost first.
     callers: tuple[Site, ...] = ()
+    #: A registration as such, as against a plain tensor under the name of a buffer.
+    explicit: bool = True
     #: The assignment itself, where ``site`` is a call of something that only passes the value on.
     inner: Site | None = None
 

@@ -173,8 +173,13 @@ def _apply(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
 
 
 def call_on_modules(m: Machine, obj: Obj, function: Value, node: Any) -> None:
-    """Call *function* with *obj* and every module below it, children first, as ``Module.apply`` does."""
+    """Call *function* with *obj* and every module below it, children first, as ``Module.apply`` does.
+
+    A closed child has no state here that the function could reach.
+    """
     for _, guard, module in reversed(list(modules_of(m, obj))):
+        if module.pending is not None:
+            continue
         before = m.path
         m.path = m.guards.all(before, guard)
         if m.path != FALSE:

@@ -218,8 +218,9 @@ def write(m: Machine, obj: Obj, name: str, value: Value, *, buffer: Handle | Non
     for guard, option in options(shown):
         here = m.guards.all(m.path, guard)
         if here != FALSE:
-            place = registration_site(m, option.storage if isinstance(option, Tensor) else None, name)
-            obj.history.setdefault(name, []).append(Assignment(here, option, *place))
+            site, callers, inner = registration_site(m, option.storage if isinstance(option, Tensor) else None, name)
+            explicit = buffer is not None or option is value or any(option is given for _, given in options(value))
+            obj.history.setdefault(name, []).append(Assignment(here, option, site, callers, explicit, inner))
 
 
 def _as_state(value: Value, handle: Handle | None) -> Value:

@@ -14,6 +14,7 @@ from lintinit.source import Block, SourceFile
 
 #: Never looked up in the checked tree: what they do is known, and a folder of this name would mislead.
 _OUTSIDE = frozenset({"torch", "numpy", *sys.stdlib_module_names})
+_PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _MAX_BYTES = 4_000_000
 
 
@@ -45,6 +46,7 @@ class Program:
         self._found: dict[tuple[Path, str], Path | None] = {}
         self._mentions: dict[tuple[Path, str], list[Path]] = {}
         self._listings: dict[Path, list[Path]] = {}
+        self._packages: dict[Path, Path | None] = {}
 
     def add(self, source: SourceFile) -> None:
         """Make *source* known under its path, so that it is not read again."""
@@ -88,11 +90,16 @@ class Program:
         return [file for path in self._mentions[key] if path != own and (file := self._load(path)) is not None]
 
     def _package(self, folder: Path) -> Path | None:
-        """The outermost package that *folder* belongs to."""
-        found = None
-        while (folder / "__init__.py").is_file() and folder.parent != folder:
-            found, folder = folder, folder.parent
-        return found
+        """The outermost package that *folder* belongs to; a level on the way may lack its ``__init__.py``."""
+        if folder not in self._packages:
+            found = None
+            for above in (folder, *folder.parents):
+                if (above / "__init__.py").is_file():
+                    found = above
+                elif any((above / name).exists() for name in _PROJECT_FILES):
+                    break
+            self._packages[folder] = found
+        return self._packages[folder]
 
     def _listing(self, package: Path) -> list[Path]:
         if package not in self._listings:

@@ -91,6 +91,7 @@ def write_region(m: Machine, tensor: Tensor, region: Region, value: Value | None
         for source in m.undefined(value):
             if source is not storage:
                 storage.sources |= source.roots()
+                storage.unpacked = isinstance(value, Tensor) and value.storage.unpacked
         guard = m.guards.all(guard, defined(m, value))
     if region == WHOLE:
         storage.filled = m.guards.any((storage.filled, guard))
@@ -131,10 +132,11 @@ def replace_data(m: Machine, tensor: Tensor, value: Value) -> None:
 
 def use(m: Machine, value: Value, how: str, node: Any) -> None:
     """Note what the content of *value* is used as, where it was never written."""
-    storages = m.undefined(value)
-    if storages:
-        unpacked = isinstance(value, Tensor) and value.storage.unpacked
-        m.record("read", storages, "lookup" if unpacked and how == "index" else how, node)
+    for guard, option in options(value):
+        storages = m.undefined(option) if m.guards.all(guard, m.path) != FALSE else None
+        if storages:
+            unpacked = isinstance(option, Tensor) and option.storage.unpacked
+            m.record("read", storages, "lookup" if unpacked and how == "index" else how, node)
 
 
 def combine(m: Machine, op: str, operands: Sequence[Value], node: Any, extra: Iterable[Key] = ()) -> Tensor:

@@ -81,6 +81,12 @@ def uses_elsewhere(state: State, sources: Iterable[SourceFile]) -> Iterator[dict
         yield watch.found
 
 
+def handed_on(state: State, sources: Iterable[SourceFile]) -> bool:
+    """Whether the name of *state* is kept or given to somebody who may read by it, ``Kernel(index_name="g_idx")``."""
+    pattern = re.compile(rf"\b(?!name\b)\w+\s*=\s*[\"']{re.escape(state.name)}[\"']")
+    return any(pattern.search(source.text) for source in sources)
+
+
 def _mentions(text: str, name: str) -> bool:
     if "{" in name:
         return True
