@@ -314,7 +314,7 @@ def _at_home(m: Machine, function: Function, receiver: Obj) -> bool:
     frame = m.frame
     while frame is not None and frame.parent is not None:
         frame = frame.parent
-    if frame is None or function.scope.source is frame.scope.source:
+    if m.speculating or frame is None or function.scope.source is frame.scope.source:
         return True
     return receiver.key == OWN or frame.receiver is receiver or not receiver.module and function.name == "__init__"
 

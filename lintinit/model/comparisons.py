@@ -7,6 +7,7 @@ a rule can ask what happens on a real one.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import arithmetic
@@ -164,7 +165,7 @@ def has_attribute(m: Machine, value: Value, name: str) -> Guard:
             return TRUE
         if value.module and name in MODULE_METHODS:
             return TRUE
-        if isinstance(value.cls, Class) and not is_open(m, value.cls):
+        if (isinstance(value.cls, Class) and not is_open(m, value.cls)) or _sets_itself(m, name):
             return present
         return m.guards.any((present, m.guards.atom(atom)))
     if isinstance(value, Tensor):
@@ -177,6 +178,12 @@ def has_attribute(m: Machine, value: Value, name: str) -> Guard:
     if isinstance(value, Const | Seq | Map):
         return FALSE
     return m.guards.atom(atom)
+
+
+def _sets_itself(m: Machine, name: str) -> bool:
+    """Whether the running function sets the attribute *name*: a flag against running twice is not set yet."""
+    function = m.frame.function if m.frame is not None else None
+    return function is not None and re.search(rf"\.{re.escape(name)}\s*=(?!=)", function.text) is not None
 
 
 def is_instance(m: Machine, value: Value, kind: Value) -> Guard:

@@ -51,6 +51,8 @@ class Storage:
     allocator: str = ""
     shape: Shape = None
     filled: Guard = FALSE
+    #: When all of it was stored to, be it with undefined values from elsewhere.
+    overwritten: Guard = FALSE
     #: Stores into parts.
     stores: list[Store] = field(default_factory=list)
     #: Allocations whose unwritten content this was computed from.

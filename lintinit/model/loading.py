@@ -5,7 +5,7 @@ from __future__ import annotations
 from lintinit.model.classes import lookup_class
 from lintinit.model.constructions import POST_LOAD_HOOKS, Construction, State
 from lintinit.model.guards import FALSE, Guard
-from lintinit.model.heap import Tensor, options
+from lintinit.model.heap import Storage, Tensor, options
 from lintinit.model.uses import follow
 from lintinit.model.values import Class, Function
 
@@ -24,9 +24,10 @@ def left_after_loading(construction: Construction, states: list[State]) -> list[
         if not isinstance(hook, Function):
             continue
         seen = len(m.events)
+        roots = {id(state): state.tensor.storage.roots() for state in states}
         with m.speculation():
             finished = follow(m, hook, target) and m.path != FALSE
-            survivors = [state for state in states if not finished or _survives(state, m.path)]
+            survivors = [state for state in states if not finished or _survives(state, roots[id(state)], m.path)]
         if not finished:
             continue
         read = {e.storage: e.guard for e in m.events[seen:] if e.kind != "write"}
@@ -37,20 +38,19 @@ def left_after_loading(construction: Construction, states: list[State]) -> list[
             or any(
                 m.guards.possible(m.guards.all(guard, state.unfilled))
                 for storage, guard in read.items()
-                if storage in state.tensor.storage.roots()
+                if storage in roots[id(state)]
             )
         ]
     return states
 
 
-def _survives(state: State, ended: Guard) -> bool:
+def _survives(state: State, roots: frozenset[Storage], ended: Guard) -> bool:
     """Whether the owner still holds the unwritten memory, be it under another name or in another order."""
     m = state.construction.machine
-    roots = state.tensor.storage.roots()
     for value in state.owner.attrs.values():
         for guard, option in options(value):
-            if isinstance(option, Tensor) and option.storage.roots() & roots:
+            if isinstance(option, Tensor):
                 missing = m.guards.minus(m.guards.all(guard, ended, state.exists), m.initialised(option))
-                if m.guards.possible(missing):
+                if m.guards.possible(missing) and m.origins(option, missing) & roots:
                     return True
     return False

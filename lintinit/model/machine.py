@@ -144,6 +144,8 @@ class Machine(ABC):
         self.modules: dict[SourceFile, Scope] = {}
         self.block: Block | None = None
         self.frame: Frame | None = None
+        #: Following what happens after construction, whoever does it.
+        self.speculating = False
         self.depth = 0
         self.max_depth = _MAX_DEPTH
         self.steps = 0
@@ -265,15 +267,23 @@ class Machine(ABC):
             return value.sources
         if isinstance(value, Choice):
             found: frozenset[Storage] = frozenset()
+            before = self.path
             for guard, option in value.options:
-                if self.guards.all(guard, self.path) != FALSE:
+                self.path = self.guards.all(before, guard)
+                if self.path != FALSE:
                     found |= self.undefined(option)
+            self.path = before
             return found
         if isinstance(value, Tensor) and self.guards.minus(self.path, self.initialised(value)) != FALSE:
-            return value.storage.roots()
+            return self.origins(value, self.path)
         if isinstance(value, Seq):
             return frozenset().union(*(self.undefined(item) for _, item in value.items), self.undefined(value.rest))
         return frozenset()
+
+    def origins(self, tensor: Tensor, guard: Guard) -> frozenset[Storage]:
+        """The allocations that undefined content of *tensor* goes back to where *guard* holds."""
+        storage = tensor.storage
+        return storage.roots() if self.guards.minus(guard, storage.overwritten) != FALSE else storage.sources
 
     def record(self, kind: Kind, storages: Iterable[Storage], how: str, node: cst.CSTNode | None = None) -> None:
         """Note that something happened to *storages* here."""
@@ -285,20 +295,21 @@ class Machine(ABC):
     def speculation(self) -> Iterator[None]:
         """Follow something from the present state and forget what it changed; events stay."""
         attributes = [(obj, dict(obj.attrs)) for obj in self.objects]
-        memory = [(storage, storage.filled, list(storage.stores), storage.sources) for storage in self.storages]
+        memory = [(s, s.filled, s.overwritten, list(s.stores), s.sources) for s in self.storages]
         saved = self.path, self.raised, self.block, self.frame, self.steps
         self.path, self.raised, self.steps, self.max_depth = TRUE, FALSE, 0, _SPECULATION_DEPTH
+        self.speculating = True
         self.guards.extend()
         try:
             yield
         finally:
             self.guards.extend()
             self.path, self.raised, self.block, self.frame, self.steps = saved
-            self.max_depth = _MAX_DEPTH
+            self.max_depth, self.speculating = _MAX_DEPTH, False
             for obj, attrs in attributes:
                 obj.attrs = attrs
-            for storage, filled, stores, sources in memory:
-                storage.filled, storage.stores, storage.sources = filled, stores, sources
+            for storage, *content in memory:
+                storage.filled, storage.overwritten, storage.stores, storage.sources = content
 
     # Places.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lintinit.model.guards import FALSE, Guard
 from lintinit.model.heap import Map, Obj, Seq, Tensor, options
 from lintinit.model.tensors import overwrite
 from lintinit.model.values import Const, Key, Symbol, Value, key_of
@@ -20,16 +21,18 @@ if TYPE_CHECKING:
 def opaque_call(m: Machine, callee: Value, name: str, arguments: Arguments, node: Any) -> Value:
     """The result of calling *callee*, known only as *name*."""
     short = name.rpartition(".")[2]
-    inputs = [tensor for value in arguments.all() for tensor in _tensors(m, value)]
+    inputs = [found for value in arguments.all() for found in _tensors(m, value, m.path)]
     if describes_by_name(short):
         _annotate(m, arguments)
     effect = writes_by_name(short) or (m.discarded is node and not describes_by_name(short))
-    for tensor in inputs:
+    before = m.path
+    for m.path, tensor in inputs:
         undefined = m.undefined(tensor)
         if undefined:
             m.record("lend" if tensor.region and not tensor.row else "opaque", undefined, short, node)
         if effect:
             overwrite(m, tensor)
+    m.path = before
     if writes_by_name(short):
         for value in arguments.all():
             for _, option in options(value):
@@ -70,13 +73,17 @@ def fill_state(m: Machine, obj: Obj) -> None:
         m.path = before
 
 
-def _tensors(m: Machine, value: Value) -> list[Tensor]:
-    found = []
-    for _, option in options(m.known(value)):
+def _tensors(m: Machine, value: Value, path: Guard) -> list[tuple[Guard, Tensor]]:
+    """The tensors in *value* with the paths on which they are there."""
+    found: list[tuple[Guard, Tensor]] = []
+    for guard, option in options(value):
+        here = m.guards.all(path, guard)
+        if here == FALSE:
+            continue
         if isinstance(option, Tensor):
-            found.append(option)
+            found.append((here, option))
         elif isinstance(option, Seq):
-            found += [tensor for _, item in option.items for tensor in _tensors(m, item)]
+            found += [pair for g, item in option.items for pair in _tensors(m, item, m.guards.all(here, g))]
         elif isinstance(option, Map):
-            found += [tensor for _, _, item in option.entries for tensor in _tensors(m, item)]
+            found += [pair for g, _, item in option.entries for pair in _tensors(m, item, m.guards.all(here, g))]
     return found

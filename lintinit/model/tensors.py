@@ -87,14 +87,17 @@ def overwrite(m: Machine, tensor: Tensor, value: Value | None = None) -> None:
 def write_region(m: Machine, tensor: Tensor, region: Region, value: Value | None = None) -> None:
     """Store to *region* of the memory behind *tensor*, in the tensor's coordinates."""
     storage, guard = tensor.storage, m.path
+    found = m.undefined(value) if value is not None else frozenset()
     if value is not None:
-        for source in m.undefined(value):
+        for source in found:
             if source is not storage:
                 storage.sources |= source.roots()
                 storage.unpacked = isinstance(value, Tensor) and value.storage.unpacked
         guard = m.guards.all(guard, defined(m, value))
     if region == WHOLE:
         storage.filled = m.guards.any((storage.filled, guard))
+        if storage not in found:
+            storage.overwritten = m.guards.any((storage.overwritten, m.path))
         m.record("write", [storage], "full")
         return
     storage.stores.append(Store(guard, region, tensor.layout))
@@ -118,6 +121,7 @@ def defined(m: Machine, value: Value) -> Guard:
 def clear(m: Machine, tensor: Tensor) -> None:
     """The memory is replaced by memory that nobody wrote."""
     tensor.storage.filled = m.guards.minus(tensor.storage.filled, m.path)
+    tensor.storage.overwritten = m.guards.minus(tensor.storage.overwritten, m.path)
     tensor.storage.stores.clear()
 
 
@@ -132,11 +136,14 @@ def replace_data(m: Machine, tensor: Tensor, value: Value) -> None:
 
 def use(m: Machine, value: Value, how: str, node: Any) -> None:
     """Note what the content of *value* is used as, where it was never written."""
+    before = m.path
     for guard, option in options(value):
-        storages = m.undefined(option) if m.guards.all(guard, m.path) != FALSE else None
+        m.path = m.guards.all(guard, before)
+        storages = m.undefined(option) if m.path != FALSE else None
         if storages:
             unpacked = isinstance(option, Tensor) and option.storage.unpacked
             m.record("read", storages, "lookup" if unpacked and how == "index" else how, node)
+    m.path = before
 
 
 def combine(m: Machine, op: str, operands: Sequence[Value], node: Any, extra: Iterable[Key] = ()) -> Tensor:
