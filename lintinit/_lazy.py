@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 
-def _lazy(name: str) -> ModuleType:
-    loaded = sys.modules.get(name)
-    if loaded is not None:
-        return loaded
-    spec = importlib.util.find_spec(name)
-    if spec is None or spec.loader is None:
-        raise ModuleNotFoundError(f"lintinit needs {name}; install it with: pip install {name}", name=name)
-    spec.loader = importlib.util.LazyLoader(spec.loader)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+class _Lazy(ModuleType):
+    """Stands for a module until somebody asks it for something."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            module = importlib.import_module(self.__name__)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"lintinit needs {self.__name__}; install it with: pip install {self.__name__}", name=self.__name__
+            ) from error
+        self.__dict__.update(module.__dict__)
+        return getattr(module, name)
 
 
 if TYPE_CHECKING:
     import libcst as cst
 else:
-    cst = _lazy("libcst")
+    cst = _Lazy("libcst")
 
 __all__ = ["cst"]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lintinit.errors import Diagnostic
+from lintinit.import_lines import Import, imports
 from lintinit.parsing import explain_failure, parse
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _BINDS = re.compile(
 )
 _ANNOTATES = re.compile(r"^[ \t]*(\w+)[ \t]*:(?!=)", re.MULTILINE)
 _RETURNS_MEMORY = re.compile(r"\breturn\b[^\n]*\bempty\w*\(")
+_WORD = re.compile(r"[^\W\d]\w*")
 _NAME = re.compile(r"(?:[\w.]+\s+as\s+)?(\w+|\*)")
 _BRACKETS = re.compile(r"[(\[{]|[)\]}]|:|#[^\n]*|\"\"\"|'''|\"(?:[^\\\"\n]|\\.)*\"|'(?:[^\\'\n]|\\.)*'")
 
@@ -92,6 +94,26 @@ class Block:
         if self.parent is not None:
             names += _ANNOTATES.findall(self.text)
         return tuple(dict.fromkeys(names))
+
+    @cached_property
+    def words(self) -> set[str]:
+        """Every identifier-like word of the text, those of comments and strings too."""
+        return set(_WORD.findall(self.text))
+
+    @cached_property
+    def header_words(self) -> set[str]:
+        """The words of a definition's decorators and first line."""
+        return set(_WORD.findall(self.source.text[self.start : self._header_end or self.end]))
+
+    @cached_property
+    def inner_imports(self) -> list[Import]:
+        """The imports inside a definition."""
+        return list(imports(self.text)) if self.head is not None and "import " in self.text else []
+
+    @property
+    def is_import(self) -> bool:
+        """Whether the statement is an import and nothing else."""
+        return self.text.startswith(("import ", "from "))
 
     @cached_property
     def statements(self) -> list[CSTNode]:
@@ -197,6 +219,11 @@ class SourceFile:
         self.data = data
 
     @cached_property
+    def folder(self) -> Path:
+        """The folder that holds the file, links resolved."""
+        return self.path.resolve().parent
+
+    @cached_property
     def encoding(self) -> str:
         """Declared or default encoding; raises :class:`Diagnostic` where Python would refuse it."""
         try:
@@ -237,6 +264,16 @@ class SourceFile:
     def bindings(self) -> dict[str, list[Block]]:
         """The blocks that may bind each module-level name."""
         return _bindings(self.blocks)
+
+    @cached_property
+    def imports(self) -> dict[str, list[Import]]:
+        """The imports at module level, those under conditions too, by the name they bind."""
+        found: dict[str, list[Import]] = {}
+        for block in self.blocks:
+            if block.head is None and "import" in block.text:
+                for imported in imports(block.text):
+                    found.setdefault(imported.alias, []).append(imported)
+        return found
 
     @cached_property
     def allocating_methods(self) -> dict[str, list[Block]]:

@@ -17,7 +17,7 @@ from lintinit.model.machine import Arguments, Frame
 from lintinit.model.methods import allocated, computed, is_tensor_method, tensor_method
 from lintinit.model.modules import CONTRACTS, contract_method, module_method
 from lintinit.model.opaque import opaque_call, opaque_method
-from lintinit.model.program import Scope
+from lintinit.model.scope import Scope
 from lintinit.model.tensors import use
 from lintinit.model.torch_calls import call_external
 from lintinit.model.values import (

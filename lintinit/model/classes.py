@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from lintinit.model.program import Scope
+from lintinit.model.scope import Scope
 from lintinit.model.values import (
     Choice,
     Class,

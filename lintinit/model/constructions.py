@@ -18,7 +18,7 @@ from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
 from lintinit.model.heap import Assignment, Map, Obj, Seq, Tensor, options
 from lintinit.model.interpreter import Interpreter
 from lintinit.model.machine import Frame, RunLimit
-from lintinit.model.program import Program, Scope
+from lintinit.model.scope import Scope
 from lintinit.model.tensors import holds_integers
 from lintinit.model.values import (
     Bound,
@@ -32,6 +32,7 @@ from lintinit.model.values import (
     Symbol,
     Value,
 )
+from lintinit.program import Program
 from lintinit.source import Block, SourceFile
 
 #: Hooks that serving engines call when the checkpoint (or a dummy one) is in: they may replace state.

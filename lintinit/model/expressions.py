@@ -14,7 +14,7 @@ from lintinit.model.comparisons import compare
 from lintinit.model.guards import FALSE, TRUE
 from lintinit.model.heap import Map, Seq, Tensor
 from lintinit.model.iteration import follow, rounds
-from lintinit.model.program import Scope
+from lintinit.model.scope import Scope
 from lintinit.model.subscripts import get_item, index_of
 from lintinit.model.tensors import combine
 from lintinit.model.values import (

@@ -12,8 +12,8 @@ from lintinit.model.constructions import Construction, State, constructions
 from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Site
 from lintinit.model.machine import RunLimit
-from lintinit.model.program import Program
 from lintinit.model.values import Class
+from lintinit.program import Program
 from lintinit.source import Block, SourceFile
 
 Answer = TypeVar("Answer")

@@ -9,7 +9,7 @@ from lintinit.model.values import External, Imported, Package, Value
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
-    from lintinit.model.program import Scope
+    from lintinit.model.scope import Scope
 
 
 def bind(m: Machine, scope: Scope, name: str, value: Imported) -> None:

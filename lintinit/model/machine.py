@@ -27,8 +27,8 @@ from lintinit.model.heap import (
     Tensor,
     options,
 )
-from lintinit.model.program import Program, Scope
 from lintinit.model.regions import Span
+from lintinit.model.scope import Scope
 from lintinit.model.values import (
     NO,
     YES,
@@ -44,6 +44,7 @@ from lintinit.model.values import (
     key_of,
     text_of,
 )
+from lintinit.program import Program
 from lintinit.source import Block, SourceFile
 
 _MAX_OPTIONS = 24

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lintinit.model.guards import Guard
     from lintinit.model.heap import Storage
-    from lintinit.model.program import Scope
+    from lintinit.model.scope import Scope
     from lintinit.source import Block
 
 _MAX_KEY = 300

@@ -1,40 +1,19 @@
-"""The files of the checked tree as a program: which file an import means, and what a scope holds."""
+"""The files of the checked tree as a program: which file an import means, and which files name something."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from lintinit.errors import Diagnostic
-from lintinit.model.values import Class, Value
-from lintinit.source import Block, SourceFile
+from lintinit.source import SourceFile
 
 #: Never looked up in the checked tree: what they do is known, and a folder of this name would mislead.
 _OUTSIDE = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _MAX_BYTES = 4_000_000
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    """Names of a module, a class body or one call of a function."""
-
-    source: SourceFile
-    parent: Scope | None = None
-    names: dict[str, Value] = field(default_factory=dict)
-    #: The class whose body this is, if any: its functions do not see its names.
-    body_of: Class | None = None
-    #: Of a module or a class: the blocks that bind a name, executed when somebody asks for it.
-    bindings: dict[str, list[Block]] = field(default_factory=dict)
-    executed: set[Block] = field(default_factory=set)
-
-    @property
-    def is_module(self) -> bool:
-        """Whether this is the namespace of a file."""
-        return self.parent is None
 
 
 class Program:
@@ -44,9 +23,19 @@ class Program:
         self._roots = [root.resolve() for root in roots]
         self._files: dict[Path, SourceFile | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
+        self._meant: dict[tuple[Path, str, int], Path | None] = {}
         self._mentions: dict[tuple[Path, str], list[Path]] = {}
         self._listings: dict[Path, list[Path]] = {}
         self._packages: dict[Path, Path | None] = {}
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files that are kept."""
+        return sum(len(source.data) for source in self._files.values() if source is not None)
+
+    def forget(self) -> None:
+        """Let go of all files; where they are stays known."""
+        self._files.clear()
 
     def add(self, source: SourceFile) -> None:
         """Make *source* known under its path, so that it is not read again."""
@@ -54,23 +43,24 @@ class Program:
 
     def find(self, dotted: str, level: int, importer: SourceFile) -> SourceFile | None:
         """The file that ``import dotted`` (with *level* leading dots) means in *importer*, if it is in the tree."""
-        here = importer.path.resolve().parent
+        key = (importer.folder, dotted, level)
+        if key not in self._meant:
+            self._meant[key] = self._locate(*key)
+        path = self._meant[key]
+        return self._load(path) if path is not None else None
+
+    def _locate(self, folder: Path, dotted: str, level: int) -> Path | None:
         if level:
             for _ in range(level - 1):
-                here = here.parent
-            path = self._module_in(here, dotted)
-            return self._load(path) if path else None
+                folder = folder.parent
+            return self._module_in(folder, dotted)
         if not dotted or dotted.split(".")[0] in _OUTSIDE:
             return None
-        for folder in self._search_path(here):
-            path = self._module_in(folder, dotted)
-            if path is not None:
-                return self._load(path)
-        return None
+        return next((path for start in self._search_path(folder) if (path := self._module_in(start, dotted))), None)
 
     def mentioning(self, source: SourceFile, name: str) -> list[SourceFile]:
         """The other files of the package of *source* in which *name* occurs as an attribute or a string."""
-        package = self._package(source.path.resolve().parent)
+        package = self._package(source.folder)
         if package is None:
             return []
         key = (package, name)

@@ -1,0 +1,107 @@
+"""The command line: arguments in, text and an exit status out."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lintinit import __version__
+from lintinit.errors import LintinitError
+
+_FORMATS = ("full", "concise", "json")
+_SEVERITIES = click.Choice(["error", "warning"])
+#: Exit statuses, as every command uses them.
+CLEAN, FINDINGS, TROUBLE = 0, 1, 2
+_STATUS = """\b
+Exit status:
+  0  nothing at or above --fail-on
+  1  findings
+  2  something could not be checked: a bad path, a file with a syntax error, ...
+"""
+
+
+class _Command(click.Command):
+    """A command whose errors are one line for people, and exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LintinitError as error:
+            click.echo(f"lintinit: {error}", err=True)
+            ctx.exit(TROUBLE)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="lintinit", message="%(prog)s %(version)s")
+def main() -> None:
+    """Finds state of PyTorch modules that nothing ever fills.
+
+    An integer parameter or buffer made by torch.empty keeps whatever bytes the allocator returned when no
+    checkpoint overwrites it: dummy-weight loaders fill floating-point tensors only. The first kernel that uses it
+    as an index then reads out of bounds.
+
+    Start with: lintinit check src/
+    """
+
+
+@main.command(cls=_Command, epilog=_STATUS)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--output-format", type=click.Choice(_FORMATS), help="How findings are written.  [default: full]")
+@click.option("--rule", "rules", multiple=True, metavar="NAME", help="Only this rule; may be given several times.")
+@click.option("--min-severity", type=_SEVERITIES, default="warning", show_default=True, help="Leave milder findings out.")
+@click.option("--fail-on", type=_SEVERITIES, default="error", show_default=True, help="The mildest finding that fails.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files out, as in .gitignore; several times.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Processes.  [default: one for each processor]")
+@click.option("--no-prescan", is_flag=True, hidden=True)
+def check(
+    paths: tuple[Path, ...],
+    output_format: str | None,
+    rules: tuple[str, ...],
+    min_severity: Any,
+    fail_on: Any,
+    exclude: tuple[str, ...],
+    jobs: int | None,
+    no_prescan: bool,
+) -> None:
+    """Check files and folders (default: the current folder).
+
+    Nothing that is checked is imported or executed.
+    """
+    from lintinit import config, run
+
+    settings = config.load(Path.cwd())
+    options = run.Options(
+        rules=rules,
+        excludes=(*settings.exclude, *exclude),
+        min_severity=min_severity,
+        jobs=jobs,
+        prescan=not no_prescan,
+    )
+    report = run.check(paths or (Path(),), options)
+    reporter = import_module(f"lintinit.reporters.{output_format or 'full'}")
+    click.echo(reporter.render(report), nl=False)
+    if report.errors:
+        sys.exit(TROUBLE)
+    sys.exit(FINDINGS if report.fails(fail_on) else CLEAN)
+
+
+@main.command(cls=_Command)
+@click.argument("rule")
+def explain(rule: str) -> None:
+    """Print the page of a rule: what it reports, why that is bad, and how to repair it."""
+    from lintinit import registry
+
+    click.echo(registry.page(registry.select([rule])[0]), nl=False)
+
+
+@main.command(cls=_Command)
+def rules() -> None:
+    """List the rules."""
+    from lintinit import registry
+
+    for rule in registry.rules():
+        click.echo(f"{rule.code}  {rule.name}  ({rule.severity})  {rule.summary}")

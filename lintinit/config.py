@@ -1,0 +1,48 @@
+"""``[tool.lintinit]`` of the nearest pyproject.toml."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lintinit.errors import LintinitError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a project decides once for everybody."""
+
+    #: Patterns of files to leave out, in the form of .gitignore.
+    exclude: tuple[str, ...] = ()
+
+
+def load(folder: Path) -> Settings:
+    """The settings that hold in *folder*; raises :class:`LintinitError` for a table that makes no sense."""
+    for above in (folder, *folder.parents):
+        path = above / "pyproject.toml"
+        if path.is_file():
+            return _read(path)
+        if (above / ".git").exists():
+            break
+    return Settings()
+
+
+def _read(path: Path) -> Settings:
+    try:
+        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("lintinit", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise LintinitError(f"cannot read {path}: {error}") from None
+    unknown = table.keys() - {"exclude"}
+    if unknown:
+        raise LintinitError(f"{path}: [tool.lintinit] does not know {', '.join(sorted(unknown))}; it knows: exclude")
+    exclude = table.get("exclude", [])
+    if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
+        raise LintinitError(f"{path}: [tool.lintinit] exclude must be a list of strings")
+    return Settings(tuple(exclude))

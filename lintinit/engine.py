@@ -1,0 +1,86 @@
+"""One file checked: bytes in, findings out. Prints nothing, writes nothing, executes nothing it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lintinit.errors import Diagnostic
+from lintinit.finding import Finding
+from lintinit.parsing import check_syntax
+from lintinit.prescan import Prescan
+from lintinit.program import Program
+from lintinit.rule import Rule
+from lintinit.source import Block, SourceFile
+from lintinit.suppress import suppress
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What came of one file."""
+
+    findings: tuple[Finding, ...] = ()
+    errors: tuple[Diagnostic, ...] = ()
+    #: Whether anything of it had to be parsed.
+    parsed: bool = False
+
+
+#: Source text that an engine keeps for the files to come, in bytes; parsed, it takes a hundred times as much.
+_KEPT = 3_000_000
+
+
+class Engine:
+    """Checks the files of one program with some rules; keeps what one file taught for the next."""
+
+    def __init__(self, rules: Sequence[Rule], roots: Iterable[Path] = (), prescan: bool = True) -> None:
+        self._rules = rules
+        self._program = Program(roots)
+        self._uses_prescan = prescan
+        self._prescan = Prescan(self._program)
+
+    def check_path(self, path: Path, strict: bool = False) -> FileResult:
+        """Read a file and check it; one that cannot be read is a diagnostic."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            return FileResult((), (Diagnostic(path, 1, f"cannot be read: {error.strerror}"),))
+        source = SourceFile(path, data)
+        self._program.add(source)
+        result = self.check(source, strict)
+        if self._program.size > _KEPT:
+            self._program.forget()
+            self._prescan = Prescan(self._program)
+        return result
+
+    def check(self, source: SourceFile, strict: bool = False) -> FileResult:
+        """The findings of *source* and what stood in the way; *strict* looks for syntax errors everywhere.
+
+        A rule that fails is reported for this file and does not end anything else.
+        """
+        try:
+            blocks = self._candidates(source)
+            if strict and (error := check_syntax(source.text, source.path)) is not None:
+                return FileResult((), (error,), True)
+            if not blocks:
+                return FileResult()
+        except Diagnostic as error:
+            return FileResult((), (error,))
+        findings: list[Finding] = []
+        errors: list[Diagnostic] = []
+        for rule in self._rules:
+            try:
+                findings += self._apply(rule, source, blocks)
+            except Diagnostic as error:
+                errors.append(error)
+            except Exception as error:
+                errors.append(Diagnostic(source.path, 1, f"rule {rule.name} failed: {type(error).__name__}: {error}"))
+        return FileResult(tuple(suppress(source, findings)), tuple(errors), True)
+
+    def _candidates(self, source: SourceFile) -> list[Block]:
+        return self._prescan.candidates(source) if self._uses_prescan else source.blocks
+
+    def _apply(self, rule: Rule, source: SourceFile, blocks: list[Block]) -> Iterable[Finding]:
+        from lintinit.model.file_model import FileModel  # not needed for a tree without candidates
+
+        return list(rule.check(FileModel(self._program, source, blocks)))

@@ -1,0 +1,98 @@
+"""What the text of code must show before it can do something: the words without which it cannot.
+
+A trait is a necessary condition. It may hold where nothing happens (a comment, another use of the word); where it
+does not hold, nothing does happen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_INT = r"(?:int|long|short|byte|char|bool)"
+#: ``torch.empty`` and its relatives, the legacy constructors, growth by ``resize_``.
+_ALLOCATION = re.compile(r"empty(?:_like|_strided\b|_permuted|_quantized)?\b|Tensor\b|\.resize_(?:as_)?\(|\.new\(")
+_INHERITING = ("new_", "Int", "Long", "Short", "Char", "Byte", "Bool")
+_ALWAYS = ("empty_like", ".resize_(", ".resize_as_(", ".new(")
+_CALL = re.compile(r"\s*\(")
+_RENAMED = re.compile(r"(?:=|partial\(|return)\s*(?:\w+\.)*\w*\Z")
+#: What stands before a function that is passed on, and not before the same word in prose.
+_PASSED_ON = re.compile(r"(?:[.\"'=(,\[:]\s*|return\s+|import\s[^\n]*)\Z")
+_ENDS = re.compile(r"\s*(?:[)\],}\"'#:;\\]|\n|\Z|if\b|else\b|as\b)")
+_FLOATING = re.compile(r"\bdtype\s*=\s*(?:\w+\.)?(?:b?float\d*\w*|half|double|c?double|complex\d+)\s*[,)]")
+_OPEN_ENDED = re.compile(r"\bdtype\b|\*")
+_CONVERTED = re.compile(r"\s*\.\s*(?:to|type|view|int|long|short|byte|char|bool|new_empty)\b")
+_CONVERSION = re.compile(rf"\.{_INT}\(\)|\.(?:to|view|type)\([^()]*(?:int|dtype|long|bool)|\.type\(")
+_BRACKETS = re.compile(r"[()]")
+_STATE_CLASS = r"\w*(?:Param(?:eter)?|Buffer)"
+_REGISTRATION = re.compile(
+    rf"register_(?:buffer|parameter)|{_STATE_CLASS}\s*\(|(?<=[.=(,\[:{{\"'])\s*{_STATE_CLASS}\b"
+    rf"|import\s[^\n]*{_STATE_CLASS}\b|return\s+[\w.]*{_STATE_CLASS}\b"
+    r"|setattr(?:__)?\s*\(|\b_(?:parameters|buffers)\b|new_state|add_state|\.data\s*=(?!=)"
+)
+_INTEGER = re.compile(
+    rf"\b[qu]*int\d|\bint\{{|\.{_INT}\b|[\"'](?:int|long|short|bool)[\"']"
+    rf"|(?:Int|Long|Short|Char|Byte|Bool)Tensor|dtype\s*=\s*(?:int|bool)\b|import[^\n]*\b{_INT}\b"
+    r"|arange|randperm|argsort|arg_?m(?:ax|in)|randint|nonzero|topk|bincount|searchsorted|bucketize|_indices"
+    r"|empty_like|new_empty|\btensor\(|\bint_\b|intp\b"
+)
+
+
+def allocates(text: str) -> bool:
+    """Whether *text* may make memory without values whose dtype is one that a dummy-weight loader skips."""
+    converted: bool | None = None
+    for match in _ALLOCATION.finditer(text):
+        before = text[max(match.start() - 80, 0) : match.start()]
+        if match[0] in _ALWAYS:
+            return True
+        call = _CALL.match(text, match.end())
+        if call is None:
+            passed = _RENAMED if match[0] == "Tensor" else _PASSED_ON
+            if passed.search(before) and _ENDS.match(text, match.end()):
+                return True
+            continue
+        if before.endswith(_INHERITING):
+            return True
+        end = _closing(text, call.end())
+        arguments = text[call.end() : end]
+        if (not _FLOATING.search(arguments) and _OPEN_ENDED.search(arguments)) or _CONVERTED.match(text, end):
+            return True
+        if converted is None:
+            converted = _CONVERSION.search(text) is not None
+        if converted:
+            return True
+    return False
+
+
+def _closing(text: str, at: int) -> int:
+    """The offset behind the bracket that closes the one before *at*."""
+    depth = 1
+    for match in _BRACKETS.finditer(text, at):
+        depth += 1 if match[0] == "(" else -1
+        if not depth:
+            return match.end()
+    return len(text)
+
+
+def registers(text: str) -> bool:
+    """Whether *text* may make a parameter or buffer, or set an attribute by name."""
+    return _REGISTRATION.search(text) is not None
+
+
+def holds_integers(text: str) -> bool:
+    """Whether *text* may name a dtype that is not floating, or make a tensor of one."""
+    return _INTEGER.search(text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Trait:
+    """Something that code must show before it can do harm."""
+
+    name: str
+    shows: Callable[[str], bool]
+
+
+MEMORY = Trait("memory", allocates)
+REGISTRATION = Trait("registration", registers)
+INTEGERS = Trait("integers", holds_integers)

@@ -1,0 +1,1 @@
+"""lintinit's own rules: each a module beside its page."""
