@@ -26,8 +26,8 @@ class FileResult:
     parsed: bool = False
 
 
-#: Source text that an engine keeps for the files to come, in bytes; parsed, it takes a hundred times as much.
-_KEPT = 3_000_000
+#: What an engine keeps for the files to come: bytes of text, and characters of it parsed, which take much more.
+_TEXT, _PARSED = 24_000_000, 600_000
 
 
 class Engine:
@@ -48,8 +48,7 @@ class Engine:
         source = SourceFile(path, data)
         self._program.add(source)
         result = self.check(source, strict)
-        if self._program.size > _KEPT:
-            self._program.forget()
+        if self._program.trim(_TEXT, _PARSED):
             self._prescan = Prescan(self._program)
         return result
 

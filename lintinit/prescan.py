@@ -24,6 +24,7 @@ from lintinit.semantics.traits import (
 from lintinit.source import Block, SourceFile
 
 _PREPARES = re.compile(r"\b(?!self\b|super\b)\w+\.register_(?:parameter|buffer)\(|set_weight_attrs")
+_STATE_CLASS = re.compile(r"(?:Param(?:eter)?|Buffer|Tensor)\b")
 _CALLED = re.compile(r"\.(\w+)\(")
 _HANDS_BACK = re.compile(r"\b(?:return|yield)\b")
 _SAYS_DTYPE = re.compile(r"\breturn\b[^\n]*|\b\w*dtype\w*\s*=[^\n]*")
@@ -114,15 +115,25 @@ class Prescan:
         if _is_class(helper):
             if helper.source is not checked.source:
                 return False
-            if trait is INTEGERS:
-                return self._shows(helper, trait) and not self._shows(helper, REGISTRATION)
-            takes_tensor = trait is REGISTRATION and MEMORY in own
-            return self._shows(helper, trait) and (takes_tensor or _TAKES_DTYPE.search(helper.text) is not None)
+            return self._class_lends(helper, trait, own)
         key = (*_key(helper), trait)
         if key not in self._lending:
             inner = (h for h in self._named(helper, trait) if h.source is helper.source and not _is_class(h))
             self._lending[key] = any(self._gives(h, trait) for h in (helper, *inner))
         return self._lending[key]
+
+    def _class_lends(self, cls: Block, trait: Trait, own: set[Trait]) -> bool:
+        """Whether a class of the same file can bring *trait* to who constructs it.
+
+        A module's own state is found where the module is looked at, unless it takes the tensor or the dtype.
+        """
+        unit = [cls, *(base for base in self._extended(cls) if base.source is cls.source)]
+        if not any(self._shows(b, trait) for b in unit):
+            return False
+        if _STATE_CLASS.search(cls.header_text) or not any(self._shows(b, REGISTRATION) for b in unit):
+            return True
+        takes_tensor = trait is REGISTRATION and MEMORY in own
+        return takes_tensor or (trait is not INTEGERS and any(_TAKES_DTYPE.search(b.text) for b in unit))
 
     def _gives(self, helper: Block, trait: Trait) -> bool:
         """Whether a function or value can hand *trait* to who names it."""

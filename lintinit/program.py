@@ -28,14 +28,17 @@ class Program:
         self._listings: dict[Path, list[Path]] = {}
         self._packages: dict[Path, Path | None] = {}
 
-    @property
-    def size(self) -> int:
-        """Bytes of all files that are kept."""
-        return sum(len(source.data) for source in self._files.values() if source is not None)
-
-    def forget(self) -> None:
-        """Let go of all files; where they are stays known."""
+    def trim(self, text: int, parsed: int) -> bool:
+        """Let go of parsed code beyond *parsed* characters, and of all files beyond *text* bytes; whether of these."""
+        sources = [source for source in self._files.values() if source is not None]
+        if sum(source.parsed for source in sources) > parsed:
+            for source in sources:
+                if source.parsed:
+                    source.forget_parse()
+        if sum(len(source.data) for source in sources) <= text:
+            return False
         self._files.clear()
+        return True
 
     def add(self, source: SourceFile) -> None:
         """Make *source* known under its path, so that it is not read again."""

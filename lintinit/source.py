@@ -103,7 +103,12 @@ class Block:
     @cached_property
     def header_words(self) -> set[str]:
         """The words of a definition's decorators and first line."""
-        return set(_WORD.findall(self.source.text[self.start : self._header_end or self.end]))
+        return set(_WORD.findall(self.header_text))
+
+    @cached_property
+    def header_text(self) -> str:
+        """A definition's decorators and first line."""
+        return self.source.text[self.start : self._header_end or self.end]
 
     @cached_property
     def inner_imports(self) -> list[Import]:
@@ -152,6 +157,14 @@ class Block:
         """The members that may bind each name of the class body."""
         return _bindings(self.members or [])
 
+    def forget_parse(self) -> None:
+        """Let go of the parsed statement and those of the members; the text stays."""
+        for name in ("statements", "header", "_parsed"):
+            self.__dict__.pop(name, None)
+        self._positions = None
+        for member in self.__dict__.get("members") or ():
+            member.forget_parse()
+
     def position(self, node: CSTNode) -> Position:
         """Where *node* stands in the file. Computed for the whole block on the first question."""
         _, module, owner = self._parsed
@@ -181,6 +194,7 @@ class Block:
         Where a cut was wrong (a continuation line at the indentation of a statement), the statement is found in
         what surrounds it.
         """
+        self.source.parsed += len(self.text)
         try:
             module = parse(self._wrap(self.text), self.source.path)
             return _statements_of(module, self._nested), module, self
@@ -217,6 +231,14 @@ class SourceFile:
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
         self.data = data
+        #: Characters parsed so far.
+        self.parsed = 0
+
+    def forget_parse(self) -> None:
+        """Let go of everything parsed; it takes a hundred times the memory of the text."""
+        self.parsed = 0
+        for block in (self.whole, *self.blocks):
+            block.forget_parse()
 
     @cached_property
     def folder(self) -> Path:

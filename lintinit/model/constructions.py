@@ -260,11 +260,7 @@ def _from_function(program: Program, source: SourceFile, entry: Entry, eager: fr
     if not isinstance(function, Function):
         return
     run(m, function, None)
-    made = {id(obj.cls) for obj in m.objects}
-    for cls in [cls for cls in m.classes if cls.local]:
-        if id(cls) not in made and is_module(m, cls) and not objects.is_tensor_class(m, cls):
-            m.path = TRUE
-            _construct(m, cls)
+    _construct_inner(m, [cls for cls in m.classes if cls.local])
     if m.path != FALSE:
         yield Construction(m, entry, None, m.path)
 
@@ -275,8 +271,18 @@ def _from_code(program: Program, source: SourceFile, entry: Entry) -> Iterator[C
     scope.executed.add(entry.block)
     for statement in entry.block.statements:
         m.execute(statement)
+    _construct_inner(m, [cls for cls in m.classes if cls.block is entry.block])
     if m.path != FALSE:
         yield Construction(m, entry, None, m.path)
+
+
+def _construct_inner(m: Interpreter, classes: list[Class]) -> None:
+    """Construct the classes that a function or a condition defines, if it has not done so itself."""
+    made = {id(obj.cls) for obj in m.objects}
+    for cls in classes:
+        if id(cls) not in made and is_module(m, cls) and not objects.is_tensor_class(m, cls):
+            m.path = TRUE
+            _construct(m, cls)
 
 
 def run(m: Interpreter, function: Function, receiver: Value | None) -> None:
