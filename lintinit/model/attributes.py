@@ -39,6 +39,8 @@ def get_attribute(m: Machine, value: Value, name: str, node: Any) -> Value:
             return objects.read(m, value, name)
         case Tensor():
             return tensor_attribute(m, value, name, node)
+        case External("typing"):
+            return Const(False) if name == "TYPE_CHECKING" else External(f"typing.{name}")
         case External():
             dotted = canonical(f"{value.name}.{name}")
             return dtype_named(dotted) or External(dotted)
@@ -81,6 +83,9 @@ def _of_dtype(m: Machine, value: DType, name: str) -> Value:
         return Const(value.kind == "floating")
     if name == "is_complex":
         return Const(value.kind == "complex")
+    if name == "value":
+        # A member of an enumeration of dtypes.
+        return value
     return Symbol(Key("attr", Key("dtype", value.name), name))
 
 
@@ -139,6 +144,7 @@ def _set_data(m: Machine, owner: Tensor, value: Value, target: Any) -> None:
     if type(node).__name__ == "Attribute" and owner.handle is not None:
         holder = m.evaluate(node.value)
         for guard, option in options(holder):
+            option = m.stand_ins.get(option.key, option) if isinstance(option, Symbol) else option
             if isinstance(option, Obj) and m.guards.all(guard, m.path) != FALSE:
                 handle = owner.handle
 

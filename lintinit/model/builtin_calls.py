@@ -146,6 +146,17 @@ def _map(m: Machine, arguments: Arguments, node: Any) -> Value:
     return result
 
 
+def _filter(m: Machine, arguments: Arguments, node: Any) -> Value:
+    if len(arguments.positional) != 2:
+        return Seq([], False)
+    function, items = arguments.positional[0], rounds(m, arguments.positional[1])
+    kept = Seq([], items.exact, items.rest)
+    for guard, item in items.items:
+        test = item if function == NONE else m.call(m.known(function), Arguments([item]), node)
+        kept.items.append((m.guards.all(guard, m.truth(test)), item))
+    return kept
+
+
 def _number(m: Machine, arguments: Arguments, node: Any) -> Value:
     value = m.known(arguments.positional[0]) if arguments.positional else Const(0)
     if isinstance(value, Tensor):
@@ -243,7 +254,12 @@ def _callable(m: Machine, arguments: Arguments, node: Any) -> Value:
 
 
 def _slice(m: Machine, arguments: Arguments, node: Any) -> Value:
-    return Symbol(Key("call", Key("external", "slice"), *(key_of(value) for value in arguments.positional)))
+    from lintinit.model.subscripts import Slice
+
+    bounds = [None if value == NONE else m.known(value) for value in arguments.positional]
+    if len(bounds) == 1:
+        return Slice(None, bounds[0], None)
+    return Slice(*[*bounds, None, None][:3])
 
 
 BUILTINS: dict[str, Handler] = {
@@ -257,6 +273,7 @@ BUILTINS: dict[str, Handler] = {
     "enumerate": _enumerate,
     "zip": _zip,
     "map": _map,
+    "filter": _filter,
     **dict.fromkeys(("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"), _sequence),
     "int": _number,
     "float": _number,

@@ -177,7 +177,8 @@ def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: 
     if obj.pending is not None and obj.module and not any(_reaches_state(m, value) for value in arguments.all()):
         return opaque_method(m, obj, name, arguments, node)
     found = objects.read(m, obj, name)
-    if not (isinstance(found, Symbol) and found.key == Key("attr", obj.key, name)):
+    unknown = (isinstance(found, Symbol) and found.key == Key("attr", obj.key, name)) or isinstance(found, Method)
+    if not unknown:
         return m.each(found, lambda option: m.call(option, arguments, node))
     result = container_method(m, obj, name, arguments, node)
     if result is not None:

@@ -152,6 +152,8 @@ class Seq(Value):
     exact: bool = True
     #: Stands for the elements that are not known.
     rest: Value = field(default_factory=lambda: Symbol(fresh("element")))
+    #: A ``torch.Size``.
+    sizes: bool = False
     key: Key = field(default_factory=lambda: fresh("list"))
 
 

@@ -85,12 +85,13 @@ def _rows(m: Machine, tensor: Tensor) -> Seq:
     at = counter(m, Const(0), length)
     if tensor.region:
         region = (SOME,) if any(part != ALL for part in tensor.region) else WHOLE_ROW
+        row = False
     else:
+        row = True
         span = swept(m, at)
         region = (span if span is not None else SOME,)
     shape = tensor.shape[1:] if tensor.shape else None
-    row = Tensor(tensor.storage, tensor.dtype, region, shape, tensor.layout, tensor.handle)
-    return Seq([], False, row)
+    return Seq([], False, Tensor(tensor.storage, tensor.dtype, region, shape, tensor.layout, tensor.handle, "", row))
 
 
 WHOLE_ROW = (ALL,)
@@ -120,7 +121,7 @@ def numbered(m: Machine, items: Seq, start: Value, length: Value | None) -> Seq:
         return Seq(list(pairs))
     stop = None if length is None else arithmetic.binary("+", start, length)
     at = counter(m, start, stop)
-    return Seq([], False, Seq([(TRUE, at), (TRUE, items.rest if not items.items else _any_of(m, items))]))
+    return Seq([], False, Seq([(TRUE, at), (TRUE, items.rest if not items.items else any_of(m, items))]))
 
 
 def _swept_number(start: Value, at: int) -> Value:
@@ -128,7 +129,7 @@ def _swept_number(start: Value, at: int) -> Value:
     return Const(number.value, swept=True) if isinstance(number, Const) else number
 
 
-def _any_of(m: Machine, items: Seq) -> Value:
+def any_of(m: Machine, items: Seq) -> Value:
     options = [*items.items, *([] if items.exact else [(TRUE, items.rest)])]
     if len(options) == 1:
         return options[0][1]
@@ -151,7 +152,7 @@ def paired(m: Machine, columns: list[Seq]) -> Seq:
         length = min(len(column.items) for column in exact)
         found = [[v for _, v in c.items[:length]] if c.exact else [c.rest] * length for c in columns]
         return Seq([(TRUE, Seq([(TRUE, v) for v in row])) for row in zip(*found, strict=True)])
-    return Seq([], False, Seq([(TRUE, column.rest if not column.exact else _any_of(m, column)) for column in columns]))
+    return Seq([], False, Seq([(TRUE, column.rest if not column.exact else any_of(m, column)) for column in columns]))
 
 
 def follow(m: Machine, target: Any, items: Seq, action: Callable[[], None]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from lintinit.model.arithmetic import binary
 from lintinit.model.guards import TRUE
 from lintinit.model.heap import Seq, Tensor
 from lintinit.model.iteration import rounds
@@ -73,8 +74,14 @@ def tensor_method(m: Machine, tensor: Tensor, name: str, arguments: Arguments, n
     """``tensor.name(...)``."""
     if name in CASTS:
         return cast(m, tensor, CASTS[name])
-    if name == "to" or name == "type":
+    if name in ("to", "type", "type_as"):
         return _to(m, tensor, arguments)
+    if name == "__setitem__" and len(arguments.positional) == 2:
+        from lintinit.model.subscripts import parts_of, set_item
+
+        return set_item(m, tensor, parts_of(m, arguments.positional[0]), arguments.positional[1], node)
+    if name in ("narrow", "select"):
+        return _along(m, tensor, name, arguments, node)
     if name in ALLOCATORS:
         return allocated(m, name, tensor, arguments, node)
     if name in VIEWS_IN_ORDER:
@@ -131,6 +138,8 @@ def allocated(m: Machine, name: str, like: Tensor | None, arguments: Arguments, 
         shape = sizes_of([arguments.keyword["size"]])
     else:
         shape = None if arguments.open else sizes_of(positional if how == "sizes" else positional[:1])
+        if arguments.open and Const(0) in positional:
+            shape = (Const(0),)
     for size in shape or ():
         m.sized(size, "int")
         use(m, size, "shape", node)
@@ -158,12 +167,25 @@ def _part(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Value:
     return part
 
 
+def _along(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> Value:
+    """``narrow`` and ``select`` as the subscripts that they stand for."""
+    from lintinit.model.subscripts import EVERYTHING, Slice, get_item
+
+    dim, start = arguments.get(0, "dim"), arguments.get(1, "start", "index")
+    length = arguments.get(2, "length")
+    if not isinstance(dim, Const) or type(dim.value) is not int or dim.value < 0 or start is None:
+        return _part(m, tensor, name, arguments)
+    start = m.known(start)
+    at = start if length is None else Slice(start, binary("+", start, m.known(length)), None)
+    return get_item(m, tensor, [EVERYTHING] * dim.value + [at], node)
+
+
 def _metadata(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Value:
     shape = tensor.shape
     at = arguments.get(0, "dim")
     if name == "size" and shape is not None:
         if at is None:
-            return Seq([(TRUE, size) for size in shape])
+            return Seq([(TRUE, size) for size in shape], sizes=True)
         if isinstance(at, Const) and isinstance(at.value, int) and -len(shape) <= at.value < len(shape):
             return shape[at.value]
     if name in ("numel", "nelement") and shape is not None:

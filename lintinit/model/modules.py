@@ -188,7 +188,12 @@ def call_on_modules(m: Machine, obj: Obj, function: Value, node: Any) -> None:
 
 
 def _state_dict(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
-    return Map([(guard, Const(name), replace(tensor, handle=None)) for name, guard, tensor in state_of(m, obj)])
+    found = [(guard, name, tensor) for name, guard, tensor in state_of(m, obj) if not _is_temporary(tensor)]
+    return Map([(guard, Const(name), replace(tensor, handle=None)) for guard, name, tensor in found])
+
+
+def _is_temporary(tensor: Tensor) -> bool:
+    return tensor.handle is not None and tensor.handle.persistent == Const(False)
 
 
 def _load_state_dict(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
@@ -213,12 +218,27 @@ def _get(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
     target = arguments.get(0, "target")
     value: Value = obj
     if isinstance(target, Const) and isinstance(target.value, str):
-        from lintinit.model.attributes import get_attribute
-
         for name in filter(None, target.value.split(".")):
-            value = m.each(value, lambda option, name=name: get_attribute(m, option, name, node))  # type: ignore[misc]
+            value = m.each(value, lambda option, name=name: _below(m, option, name, node))  # type: ignore[misc]
         return value
     return Symbol(fresh())
+
+
+def _below(m: Machine, value: Value, name: str, node: Any) -> Value:
+    from lintinit.model.attributes import get_attribute
+    from lintinit.model.containers import object_item
+
+    if isinstance(value, Obj) and value.items is not None:
+        return object_item(m, value, Const(int(name)) if name.isdigit() else Const(name), node)
+    return get_attribute(m, value, name, node)
+
+
+def _set_attribute(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
+    name, value = arguments.get(0, "name"), arguments.get(1, "value")
+    attribute = attribute_name(m.known(name)) if name is not None else None
+    if attribute is not None and value is not None:
+        objects.write(m, obj, attribute, value)
+    return NONE
 
 
 def _same(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
@@ -257,6 +277,7 @@ MODULE_METHODS: dict[str, Handler] = {
     "children": _modules(False, True),
     "named_children": _modules(True, True),
     "apply": _apply,
+    "__setattr__": _set_attribute,
     "state_dict": _state_dict,
     "load_state_dict": _load_state_dict,
     "get_parameter": _get,
@@ -267,7 +288,7 @@ MODULE_METHODS: dict[str, Handler] = {
     **dict.fromkeys("__init__ zero_grad extra_repr register_forward_hook register_forward_pre_hook compile".split(), _nothing),
     **dict.fromkeys("register_load_state_dict_post_hook register_load_state_dict_pre_hook register_state_dict_hook".split(), _nothing),
     **dict.fromkeys("register_full_backward_hook register_state_dict_post_hook register_state_dict_pre_hook".split(), _nothing),
-    **dict.fromkeys("_register_load_state_dict_pre_hook _register_state_dict_hook __setattr__ __getattr__".split(), _nothing),
+    **dict.fromkeys("_register_load_state_dict_pre_hook _register_state_dict_hook __getattr__".split(), _nothing),
 }
 #: Library classes that are taken by their contract even where their source is in the tree, with their methods.
 CONTRACTS: dict[str, dict[str, Handler]] = {

@@ -177,6 +177,8 @@ def read(m: Machine, obj: Obj, name: str) -> Value:
         found = lookup_class(m, obj.cls, name)
         if found is not None:
             return bind(m, found, obj)
+    if obj.module and name in ("register_buffer", "register_parameter"):
+        return Method(obj, name)
     return m.watching(obj.key, name) or Symbol(Key("attr", obj.key, name))
 
 

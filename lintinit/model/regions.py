@@ -93,10 +93,17 @@ def _merge(
             rows.setdefault(region[:dim] + (ALL,) + region[dim + 1 :], []).append((guard, region[dim]))
     merged = []
     for region, parts in rows.items():
+        # What reaches further along the other dimensions reaches these rows as well.
+        parts = parts + [(guard, other[dim]) for guard, other in stores if _wider(other, region, dim)]
         guard = guards.any((_masks(parts, guards), _interleaved(parts, guards), _chain(parts, length, guards)))
         if guard != FALSE:
             merged.append((guard, region))
     return merged
+
+
+def _wider(other: Region, region: Region, dim: int) -> bool:
+    rest = [(mine, its) for at, (mine, its) in enumerate(zip(region, other, strict=True)) if at != dim]
+    return other[dim] != ALL and any(mine != its for mine, its in rest) and all(its in (ALL, mine) for mine, its in rest)
 
 
 def _masks(parts: list[tuple[Guard, Extent]], guards: Guards) -> Guard:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lintinit.model import imports
+from lintinit.model import arithmetic, imports
 from lintinit.model.attributes import delete_attribute
 from lintinit.model.comparisons import condition
 from lintinit.model.expressions import OPERATORS, binary
@@ -277,6 +277,7 @@ def _for(m: Machine, node: Any) -> None:
 def _while(m: Machine, node: Any) -> None:
     assert m.frame is not None
     before = m.path
+    _count(m, node)
     _forget_counts(m, node.body)
     if m.truth(m.evaluate(node.test)) == FALSE:
         m.path = before
@@ -290,12 +291,45 @@ def _while(m: Machine, node: Any) -> None:
         m.execute(node.orelse)
 
 
+def _count(m: Machine, node: Any) -> None:
+    """The number that a ``while`` counts up or down to a bound, ``while i < n: ...; i += 1``, becomes a counter."""
+    assert m.frame is not None
+    test, names = node.test, m.frame.scope.names
+    if type(test).__name__ != "Comparison" or len(test.comparisons) != 1 or type(test.left).__name__ != "Name":
+        return
+    name, relation = test.left.value, type(test.comparisons[0].operator).__name__
+    start, bound = names.get(name), m.known(m.evaluate(test.comparisons[0].comparator))
+    if start is None or not isinstance(start := m.known(start), Const | Symbol):
+        return
+    step = _steps(node.body).get(name)
+    if step == 1 and relation in ("LessThan", "LessThanEqual"):
+        stop = bound if relation == "LessThan" else arithmetic.binary("+", bound, Const(1))
+        names[name] = counter(m, start, stop)
+    elif step == -1 and relation in ("GreaterThan", "GreaterThanEqual"):
+        first = bound if relation == "GreaterThanEqual" else arithmetic.binary("+", bound, Const(1))
+        names[name] = counter(m, first, arithmetic.binary("+", start, Const(1)))
+
+
+def _steps(body: Any) -> dict[str, int]:
+    """Names that the body of a loop changes by a fixed number once in every round."""
+    found: dict[str, int] = {}
+    for line in body.body:
+        for item in line.body if type(line).__name__ == "SimpleStatementLine" else ():
+            if type(item).__name__ == "AugAssign" and type(item.target).__name__ == "Name":
+                sign = {"AddAssign": 1, "SubtractAssign": -1}.get(type(item.operator).__name__)
+                if sign is not None and type(item.value).__name__ == "Integer":
+                    found[item.target.value] = sign * int(item.value.value)
+    return found
+
+
 def _forget_counts(m: Machine, body: Any) -> None:
     """Numbers that a loop carries along (``at += n``) become counters from their present value on."""
     assert m.frame is not None
     names = m.frame.scope.names
     for name in _carried(body):
         value = names.get(name)
+        if isinstance(value, Symbol) and value.key in m.counters:
+            continue
         if isinstance(value, Const) and type(value.value) is int:
             names[name] = counter(m, value, None)
         elif isinstance(value, Symbol) and value.key.kind in ("sum", "op"):
@@ -304,6 +338,8 @@ def _forget_counts(m: Machine, body: Any) -> None:
 
 def _carried(node: Any) -> set[str]:
     found: set[str] = set()
+    computed: dict[str, set[str]] = {}
+    copied: list[tuple[str, str]] = []
     pending = [node]
     while pending:
         item = pending.pop()
@@ -314,12 +350,15 @@ def _carried(node: Any) -> set[str]:
             found.add(item.target.value)
         if kind == "Assign" and type(item.targets[0].target).__name__ == "Name":
             name = item.targets[0].target.value
-            if type(item.value).__name__ == "BinaryOperation" and name in (
-                getattr(side, "value", None) for side in (item.value.left, item.value.right)
-            ):
-                found.add(name)
+            if type(item.value).__name__ == "BinaryOperation":
+                computed[name] = {getattr(side, "value", None) for side in (item.value.left, item.value.right)}
+            elif type(item.value).__name__ == "Name":
+                copied.append((name, item.value.value))
         if kind in ("IndentedBlock", "SimpleStatementLine", "If", "Else", "For", "While", "With", "Try", "SimpleStatementSuite", "ExceptHandler", "Finally"):
             pending += item.children
+    found.update(name for name, parts in computed.items() if name in parts)
+    # ``end = start + size; ...; start = end``
+    found.update(name for name, source in copied if name in computed.get(source, ()))
     return found
 
 

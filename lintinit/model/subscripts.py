@@ -29,15 +29,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """``start:stop:step`` as written; None where left out."""
+class Slice(Value):
+    """``start:stop:step`` as written, or ``slice(start, stop, step)``; None where left out."""
 
     start: Value | None
     stop: Value | None
     step: Value | None
 
+    @property
+    def key(self) -> Key:
+        """Equal for equal bounds."""
+        return Key("slice", *(key_of(bound) if bound is not None else None for bound in (self.start, self.stop, self.step)))
 
-Part = Value | Slice
+
+EVERYTHING = Slice(None, None, None)
+Part = Value
 
 
 def index_of(m: Machine, node: Any) -> list[Part]:
@@ -50,11 +56,17 @@ def index_of(m: Machine, node: Any) -> list[Part]:
             parts.append(Slice(*bounds))
         else:
             value = m.known(m.evaluate(item.value))
-            if isinstance(value, Seq) and value.exact and len(node.slice) == 1 and type(item.value).__name__ != "List":
-                parts += [part for _, part in value.items]
+            if len(node.slice) == 1 and type(item.value).__name__ != "List":
+                parts += parts_of(m, value)
             else:
                 parts.append(value)
     return parts
+
+
+def parts_of(m: Machine, value: Value) -> list[Part]:
+    """The parts that one value between the brackets stands for: a tuple means its elements."""
+    value = m.known(value)
+    return [m.known(part) for _, part in value.items] if isinstance(value, Seq) and value.exact else [value]
 
 
 def get_item(m: Machine, value: Value, index: list[Part], node: Any) -> Value:
@@ -65,9 +77,9 @@ def get_item(m: Machine, value: Value, index: list[Part], node: Any) -> Value:
     first = index[0] if len(index) == 1 else None
     if isinstance(value, Seq):
         return containers.sequence_item(m, value, first)
-    if isinstance(value, Map) and isinstance(first, Value):
+    if isinstance(value, Map) and first is not None:
         return containers.lookup(m, value, first, None)
-    if isinstance(value, Obj | Registry) and isinstance(first, Value):
+    if isinstance(value, Obj | Registry) and first is not None:
         return containers.object_item(m, value, first, node)
     if isinstance(value, Const) and isinstance(first, Const) and isinstance(value.value, str | bytes):
         try:
@@ -90,9 +102,9 @@ def set_item(m: Machine, value: Value, index: list[Part], new: Value, node: Any)
         if _permutes(m, value, index, new):
             region = ()
         write_region(m, value, region, new)
-    elif isinstance(value, Map) and isinstance(first, Value):
+    elif isinstance(value, Map) and first is not None:
         value.entries.append((m.path, first, new))
-    elif isinstance(value, Obj | Registry) and isinstance(first, Value):
+    elif isinstance(value, Obj | Registry) and first is not None:
         containers.set_object_item(m, value, first, new)
     elif isinstance(value, Seq) and isinstance(first, Const) and isinstance(first.value, int):
         if -len(value.items) <= first.value < len(value.items):
@@ -102,8 +114,6 @@ def set_item(m: Machine, value: Value, index: list[Part], new: Value, node: Any)
 
 
 def _part_key(part: Part) -> Key:
-    if isinstance(part, Slice):
-        return Key("slice", *(key_of(bound) if bound is not None else None for bound in (part.start, part.stop, part.step)))
     return key_of(part)
 
 
@@ -139,7 +149,7 @@ def region_of(m: Machine, tensor: Tensor, index: list[Part]) -> tuple[Region, Sh
         missing = len(shape) - len(parts) + 1 if shape is not None else (0 if at == len(parts) - 1 else None)
         if missing is None or missing < 0:
             return (SOME,), None, False
-        parts[at : at + 1] = [Slice(None, None, None)] * missing
+        parts[at : at + 1] = [EVERYTHING] * missing
     extents: list[Extent] = []
     left: list[Value] = []
     for dim, part in enumerate(parts):

@@ -215,7 +215,7 @@ def tensor_attribute(m: Machine, tensor: Tensor, name: str, node: Any) -> Value:
         case "dtype":
             return tensor.dtype
         case "shape":
-            return Seq([(TRUE, size) for size in tensor.shape]) if tensor.shape is not None else _about(tensor, name)
+            return Seq([(TRUE, size) for size in tensor.shape], sizes=True) if tensor.shape is not None else _about(tensor, name)
         case "ndim":
             return rank_of(m, tensor)
         case "requires_grad":
@@ -263,7 +263,10 @@ def _new_shape(shape: Shape, name: str, arguments: Sequence[Value]) -> Shape:
         return tuple(reversed(shape))
     if name in ("view", "reshape"):
         sizes = sizes_of(arguments)
-        return sizes if sizes is not None and Const(-1) not in sizes else None
+        if sizes is None:
+            return None
+        # The size that torch works out is some number; the others are as they are given.
+        return tuple(Symbol(fresh("size")) if size == Const(-1) else size for size in sizes)
     if name in ("flatten", "ravel") and shape is not None and not arguments:
         return (product(shape),)
     if name in ("unsqueeze", "unsqueeze_") and shape is not None and arguments == [Const(0)]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lintinit.model import methods, objects
+from lintinit.model import methods, objects, standard
 from lintinit.model.arithmetic import difference
 from lintinit.model.classes import parameter_kind
 from lintinit.model.heap import Obj, Seq, Tensor
@@ -28,7 +28,7 @@ from lintinit.model.values import (
     DType,
     External,
     Key,
-    Partial,
+    Method,
     Symbol,
     Value,
     fresh,
@@ -97,6 +97,10 @@ def _torch(m: Machine, library: str, function: str, arguments: Arguments, node: 
         first = m.known(arguments.positional[0])
         if isinstance(first, Tensor):
             return methods.tensor_method(m, first, function, _rest(arguments), node)
+    if library == "torch.nn.Module" and arguments.positional:
+        first = m.known(arguments.positional[0])
+        if isinstance(first, Obj | Symbol):
+            return m.call(Method(first, function), _rest(arguments), node)
     if library == "torch.nn" and function[:1].isupper():
         return _module(m, function, arguments)
     if library in ("torch", "torch.nn.functional", "torch.special", "torch.linalg", "torch._C._nn"):
@@ -192,6 +196,12 @@ def _legacy(m: Machine, library: str, function: str, arguments: Arguments, node:
         return methods.cast(m, only, dtype)
     if isinstance(only, Const) and type(only.value) is int:
         return allocate(m, allocator, (only,), dtype, node)
+    if isinstance(only, Seq) and only.sizes:
+        return allocate(m, allocator, tuple(size for _, size in only.items) if only.exact else None, dtype, node)
+    if arguments.open:
+        return allocate(m, allocator, None, dtype, node)
+    if isinstance(only, Symbol) and is_size(only.key):
+        return allocate(m, allocator, None, dtype, node)
     if isinstance(only, Symbol):
         made = allocate(m, allocator, (only,), dtype, node)
         made.storage.data = only.key
@@ -199,6 +209,18 @@ def _legacy(m: Machine, library: str, function: str, arguments: Arguments, node:
     if only is None and not arguments.open:
         return allocate(m, allocator, (Const(0),), dtype, node)
     return valued(m, dtype)
+
+
+def is_size(key: Key) -> bool:
+    """Whether *key* is what a tensor says about its size, or a length: a number, or several, and no data."""
+    if key.kind == "attr":
+        return key.parts[1] == "shape"
+    callee = key.parts[0] if key.kind == "call" else None
+    if not isinstance(callee, Key):
+        return False
+    if callee.kind == "attr":
+        return callee.parts[1] in ("size", "numel", "nelement", "dim", "ndimension", "__len__")
+    return callee == Key("external", "len")
 
 
 def _module(m: Machine, function: str, arguments: Arguments) -> Value:
@@ -219,13 +241,6 @@ def _numpy(m: Machine, function: str, arguments: Arguments, node: Any) -> Value:
     if tensors:
         return combine(m, function, tensors, node)
     return Symbol(Key("call", Key("external", f"numpy.{function}"), *(key_of(value) for value in arguments.all())))
-
-
-def _partial(m: Machine, arguments: Arguments, node: Any) -> Value:
-    if not arguments.positional:
-        return Symbol(fresh())
-    function, *bound = arguments.positional
-    return Partial(function, tuple(bound), tuple(arguments.keyword.items()))
 
 
 def _device(m: Machine, arguments: Arguments, node: Any) -> Value:
@@ -266,31 +281,11 @@ def _only(arguments: Arguments, name: str) -> Arguments:
     return Arguments([], {k: v for k, v in arguments.keyword.items() if k == name})
 
 
-def _dict(m: Machine, arguments: Arguments, node: Any) -> Value:
-    from lintinit.model.containers import new_map
-
-    return new_map(m, arguments)
-
-
 _SPECIAL: dict[str, Handler] = {
-    "functools.partial": _partial,
+    **standard.FUNCTIONS,
     "torch.device": _device,
     "torch.is_floating_point": _is_floating,
     "torch.nn.utils.skip_init": _skip_init,
-    "collections.OrderedDict": _dict,
     "torch.Size": lambda m, arguments, node: rounds(m, arguments.positional[0]) if arguments.positional else Seq([]),
     "torch.get_default_dtype": lambda m, arguments, node: FLOAT,
-    "copy.deepcopy": lambda m, arguments, node: _deepcopy(m, arguments, node),
-    "types.SimpleNamespace": lambda m, arguments, node: _namespace(m, arguments),
 }
-
-
-def _deepcopy(m: Machine, arguments: Arguments, node: Any) -> Value:
-    value = m.known(arguments.positional[0]) if arguments.positional else NONE
-    return methods.tensor_method(m, value, "clone", Arguments(), node) if isinstance(value, Tensor) else value
-
-
-def _namespace(m: Machine, arguments: Arguments) -> Value:
-    made = Obj(External("types.SimpleNamespace"), fresh("object"), dict(arguments.keyword))
-    m.objects.append(made)
-    return made
