@@ -174,8 +174,11 @@ class Prescan:
     def _meant(self, source: SourceFile, imported: Import, words: set[str]) -> Iterator[Block]:
         """The definitions in other files that an import brings in, of a module those that *words* may mean."""
         if imported.name not in ("", "*"):
-            yield from self._exported(source, imported)
-            imported = Import(f"{imported.module}.{imported.name}".lstrip("."), imported.level, "", imported.alias)
+            below = f"{imported.module}.{imported.name}".lstrip(".")
+            if self._program.find(below, imported.level, source) is None:
+                yield from self._exported(source, imported)
+                return
+            imported = Import(below, imported.level, "", imported.alias)
         target = self._program.find(imported.module, imported.level, source)
         if target is not None:
             yield from _bound(target, words)
@@ -199,6 +202,8 @@ class Prescan:
                 ]
                 for passed in passed_on:
                     found += self._exported(target, passed)
+                    if found:
+                        break
         return found
 
 

@@ -9,7 +9,7 @@ from lintinit.model import arithmetic
 from lintinit.model.attributes import delete_attribute, get_attribute, set_attribute
 from lintinit.model.comparisons import has_attribute, is_instance
 from lintinit.model.guards import FALSE, TRUE
-from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
+from lintinit.model.heap import Map, Obj, Registry, Seq, Slice, Tensor
 from lintinit.model.iteration import counted, numbered, paired, rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.modules import attribute_name
@@ -254,8 +254,6 @@ def _callable(m: Machine, arguments: Arguments, node: Any) -> Value:
 
 
 def _slice(m: Machine, arguments: Arguments, node: Any) -> Value:
-    from lintinit.model.subscripts import Slice
-
     bounds = [None if value == NONE else m.known(value) for value in arguments.positional]
     if len(bounds) == 1:
         return Slice(None, bounds[0], None)

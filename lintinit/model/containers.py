@@ -9,7 +9,7 @@ from lintinit.model import arithmetic, objects
 from lintinit.model.classes import lookup_class
 from lintinit.model.comparisons import condition
 from lintinit.model.guards import FALSE, TRUE, Guard
-from lintinit.model.heap import Assignment, Map, Obj, Registry, Seq, Tensor, options
+from lintinit.model.heap import Assignment, Map, Obj, Registry, Seq, Slice, Tensor, options
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.modules import registry_delete, registry_items, registry_set
@@ -47,12 +47,12 @@ def sequence_item(m: Machine, seq: Seq, index: Any) -> Value:
             return seq.items[index.value][1]
         if index.value >= 0 and all(g == TRUE for g, _ in seq.items[: index.value + 1]) and index.value < len(seq.items):
             return seq.items[index.value][1]
-    if index is not None and not isinstance(index, Value) and seq.exact:
+    if isinstance(index, Slice) and seq.exact:
         bounds = [bound.value if isinstance(bound, Const) else None for bound in (index.start, index.stop, index.step)]
         known = all(bound is None or isinstance(bound, Const) for bound in (index.start, index.stop, index.step))
         if known:
             return Seq(seq.items[slice(*bounds)])
-    if index is not None and not isinstance(index, Value):
+    if isinstance(index, Slice):
         return Seq(list(seq.items), False, seq.rest)
     return any_item(m, [(guard, item) for guard, item in seq.items], None if seq.exact else seq.rest)
 

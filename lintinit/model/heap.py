@@ -16,6 +16,7 @@ from lintinit.model.values import (
     Symbol,
     Value,
     fresh,
+    key_of,
 )
 
 if TYPE_CHECKING:
@@ -172,6 +173,20 @@ class Registry(Value):
 
     owner: Obj
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Value):
+    """``start:stop:step`` as written, or ``slice(start, stop, step)``; None where left out."""
+
+    start: Value | None
+    stop: Value | None
+    step: Value | None
+
+    @property
+    def key(self) -> Key:
+        """Equal for equal bounds."""
+        return Key("slice", *(key_of(bound) if bound is not None else None for bound in (self.start, self.stop, self.step)))
 
 
 Kind = Literal["write", "read", "opaque", "lend"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lintinit.model.arithmetic import binary
 from lintinit.model.guards import TRUE
-from lintinit.model.heap import Seq, Tensor
+from lintinit.model.heap import Seq, Slice, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.regions import SOME, Mask, Span
@@ -169,7 +169,7 @@ def _part(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Value:
 
 def _along(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> Value:
     """``narrow`` and ``select`` as the subscripts that they stand for."""
-    from lintinit.model.subscripts import EVERYTHING, Slice, get_item
+    from lintinit.model.subscripts import EVERYTHING, get_item
 
     dim, start = arguments.get(0, "dim"), arguments.get(1, "start", "index")
     length = arguments.get(2, "length")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import arithmetic, containers
-from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
+from lintinit.model.heap import Map, Obj, Registry, Seq, Slice, Tensor
 from lintinit.model.iteration import sweeps, swept
 from lintinit.model.regions import ALL, SOME, Extent, Mask, Region, Shape, Span, point
 from lintinit.model.tensors import combine, mask_of, use, write_region
@@ -26,20 +25,6 @@ from lintinit.model.values import (
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
-
-
-@dataclass(frozen=True, slots=True)
-class Slice(Value):
-    """``start:stop:step`` as written, or ``slice(start, stop, step)``; None where left out."""
-
-    start: Value | None
-    stop: Value | None
-    step: Value | None
-
-    @property
-    def key(self) -> Key:
-        """Equal for equal bounds."""
-        return Key("slice", *(key_of(bound) if bound is not None else None for bound in (self.start, self.stop, self.step)))
 
 
 EVERYTHING = Slice(None, None, None)
