@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from lintinit.model import arithmetic
+from lintinit.model import arithmetic, objects
 from lintinit.model.attributes import delete_attribute, get_attribute, set_attribute
+from lintinit.model.classes import methods_of
 from lintinit.model.comparisons import has_attribute, is_instance
 from lintinit.model.guards import FALSE, TRUE
 from lintinit.model.heap import Map, Obj, Registry, Seq, Slice, Tensor
-from lintinit.model.iteration import counted, numbered, paired, rounds
+from lintinit.model.iteration import counted, numbered, one_of, paired, rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.modules import attribute_name
 from lintinit.model.values import (
     NONE,
     Choice,
+    Class,
     Const,
     External,
+    Function,
     Key,
     Symbol,
     Value,
@@ -39,6 +43,11 @@ def _getattr(m: Machine, arguments: Arguments, node: Any) -> Value:
     attribute = attribute_name(name)
     if attribute is None:
         return Symbol(fresh())
+    if isinstance(name, Symbol) and name.key.kind == "text":
+        known = m.known(owner)
+        matching = _methods_like(m, known, name.key) if isinstance(known, Obj) and attribute not in known.attrs else []
+        if matching:
+            return one_of(m, [objects.bind(m, function, known) for function in matching])
     if not default:
         return m.each(owner, lambda option: get_attribute(m, option, attribute, node))
 
@@ -52,6 +61,16 @@ def _getattr(m: Machine, arguments: Arguments, node: Any) -> Value:
         return m.choose([(present, found), (m.guards.negate(present), default[0])])
 
     return m.each(owner, read)
+
+
+def _methods_like(m: Machine, obj: Obj, name: Key) -> list[Function]:
+    """The methods of *obj* that a name with unknown parts, ``f"_init_{kind}"``, can mean."""
+    if not isinstance(obj.cls, Class):
+        return []
+    pattern = "".join(re.escape(part.parts[1]) if part.kind == "const" else ".*" for part in name.parts)
+    if not pattern.replace(".*", ""):
+        return []
+    return [function for found, function in methods_of(m, obj.cls).items() if re.fullmatch(pattern, found)][:8]
 
 
 def _setattr(m: Machine, arguments: Arguments, node: Any) -> Value:
@@ -253,6 +272,13 @@ def _callable(m: Machine, arguments: Arguments, node: Any) -> Value:
     return Symbol(Key("call", Key("external", "callable"), key_of(value)))
 
 
+def _static(m: Machine, arguments: Arguments, node: Any) -> Value:
+    value = m.known(arguments.positional[0]) if arguments.positional else NONE
+    if isinstance(value, Function):
+        return Function(value.name, value.scope, value.block, value.node, value.owner, (*value.decorators, "staticmethod"))
+    return value
+
+
 def _slice(m: Machine, arguments: Arguments, node: Any) -> Value:
     bounds = [None if value == NONE else m.known(value) for value in arguments.positional]
     if len(bounds) == 1:
@@ -290,4 +316,5 @@ BUILTINS: dict[str, Handler] = {
     "any": _any,
     "callable": _callable,
     "slice": _slice,
+    "staticmethod": _static,
 }

@@ -41,6 +41,7 @@ from lintinit.model.values import (
 from lintinit.semantics.torch_api import (
     ALLOCATORS,
     INDEX_INPUT_MODULES,
+    resets_itself,
 )
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ def _outside_constructor(m: Machine, obj: Obj, node: Any) -> Value:
     from lintinit.model.classes import ancestry
 
     for base in ancestry(m, obj.cls) if obj.cls is not None else ():
-        method = objects.resets_itself(base.name) if isinstance(base, External) and base.name.startswith("torch.nn.") else None
+        method = resets_itself(base.name) if isinstance(base, External) and base.name.startswith("torch.nn.") else None
         if method is not None and isinstance(obj.cls, Class):
             found = lookup_class(m, obj.cls, method)
             if isinstance(found, Function):

@@ -232,7 +232,10 @@ def _construct(m: Interpreter, cls: Class) -> Obj:
     m.objects.append(target)
     constructor = lookup_class(m, cls, "__init__")
     if isinstance(constructor, Function):
-        run(m, constructor, target)
+        # True from the start; what turns it off is no part of construction.
+        target.attrs["training"] = Const(True)
+        run(m, objects.decorated(m, constructor), target)
+        target.attrs.pop("training", None)
     return target
 
 
@@ -271,9 +274,24 @@ def _from_code(program: Program, source: SourceFile, entry: Entry) -> Iterator[C
     scope.executed.add(entry.block)
     for statement in entry.block.statements:
         m.execute(statement)
+    for node in _unreached(entry.block, {cls.node for cls in m.classes if cls.block is entry.block}):
+        m.path = TRUE
+        m.execute(node)
     _construct_inner(m, [cls for cls in m.classes if cls.block is entry.block])
     if m.path != FALSE:
         yield Construction(m, entry, None, m.path)
+
+
+def _unreached(block: Block, reached: set[object]) -> Iterator[object]:
+    """Classes that a statement defines only where an import fails, or on another platform."""
+    pending: list[object] = list(block.statements)
+    while pending:
+        node = pending.pop(0)
+        kind = type(node).__name__
+        if kind == "ClassDef" and node not in reached:
+            yield node
+        elif kind in ("Try", "ExceptHandler", "If", "Else", "IndentedBlock", "With", "Finally"):
+            pending += node.children  # type: ignore[attr-defined]
 
 
 def _construct_inner(m: Interpreter, classes: list[Class]) -> None:

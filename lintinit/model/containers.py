@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import arithmetic, objects
@@ -13,6 +15,7 @@ from lintinit.model.heap import Assignment, Map, Obj, Registry, Seq, Slice, Tens
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.modules import registry_delete, registry_items, registry_set
+from lintinit.model.regions import SOME
 from lintinit.model.tensors import combine
 from lintinit.model.values import (
     NONE,
@@ -54,7 +57,11 @@ def sequence_item(m: Machine, seq: Seq, index: Any) -> Value:
             return Seq(seq.items[slice(*bounds)])
     if isinstance(index, Slice):
         return Seq(list(seq.items), False, seq.rest)
-    return any_item(m, [(guard, item) for guard, item in seq.items], None if seq.exact else seq.rest)
+    rest = None if seq.exact else seq.rest
+    if isinstance(rest, Tensor) and isinstance(index, Const):
+        # One part of several; which one is not followed.
+        rest = replace(rest, region=(SOME,), row=False)
+    return any_item(m, [(guard, item) for guard, item in seq.items], rest)
 
 
 def any_item(m: Machine, items: list[tuple[Guard, Value]], rest: Value | None) -> Value:
@@ -109,6 +116,10 @@ def lookup(m: Machine, table: Map, key: Value, default: Value | None) -> Value:
     if left != FALSE:
         if default is not None:
             choices.append((left, default))
+        elif table.exact and not isinstance(key, Const) and table.entries:
+            # Any other key is an error.
+            at, last = choices.pop() if choices else (FALSE, table.entries[0][2])
+            choices.append((m.guards.any((at, left)), last))
         elif not table.exact or not choices:
             choices.append((left, Symbol(Key("item", table.key, key_of(key)))))
     return m.known(m.choose(choices))
@@ -308,6 +319,8 @@ _TEXT_METHODS = frozenset(
 
 def _text_method(m: Machine, value: Const, name: str, arguments: Arguments) -> Value | None:
     known = [m.known(argument) for argument in arguments.positional]
+    if name == "format" and not arguments.open:
+        return _formatted(value.value, known, {name: m.known(v) for name, v in arguments.keyword.items()})
     plain: list[Any] = []
     for argument in known:
         if isinstance(argument, Const):
@@ -325,3 +338,17 @@ def _text_method(m: Machine, value: Const, name: str, arguments: Arguments) -> V
         except (TypeError, ValueError, IndexError, KeyError):
             pass
     return Symbol(Key("call", Key("attr", key_of(value), name), *(key_of(argument) for argument in known)))
+
+
+def _formatted(template: str, positional: list[Value], named: dict[str, Value]) -> Value:
+    """``template.format(...)`` as the f-string that it stands for."""
+    parts: list[Value] = []
+    try:
+        for at, (literal, field, _, _) in enumerate(string.Formatter().parse(template)):
+            parts.append(Const(literal))
+            if field is not None:
+                where = named.get(field) if field and not field.isdigit() else positional[int(field or at)]
+                parts.append(where if where is not None else Symbol(fresh()))
+    except (ValueError, IndexError):
+        return Symbol(fresh())
+    return arithmetic.text(parts)

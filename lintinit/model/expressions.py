@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -151,10 +152,25 @@ def binary(m: Machine, op: str, left: Value, right: Value, node: Any) -> Value:
         return Seq([], False, left.items[0][1] if left.items else Symbol(fresh()))
     if isinstance(left, Map) and isinstance(right, Map) and op == "|":
         return Map([*left.entries, *right.entries], left.exact and right.exact)
+    if op == "%" and isinstance(left, Const) and isinstance(left.value, str):
+        return _interpolated(left.value, right)
     for operand in (left, right):
         if op in ("-", "//", "*", "%"):
             m.sized(operand, "int")
     return arithmetic.binary(op, left, right)
+
+
+def _interpolated(template: str, value: Value) -> Value:
+    """``"table_%d" % i`` as the f-string that it stands for."""
+    values = [item for _, item in value.items] if isinstance(value, Seq) and value.exact else [value]
+    parts: list[Value] = []
+    for at, literal in enumerate(re.split(r"%[sdi]", template)):
+        if at:
+            if at > len(values):
+                return Symbol(fresh())
+            parts.append(values[at - 1])
+        parts.append(Const(literal))
+    return arithmetic.text(parts)
 
 
 @_handles("BooleanOperation")
@@ -326,6 +342,10 @@ def _yield(m: Machine, node: Any) -> Value:
     assert m.frame is not None
     if m.frame.yields is None:
         m.frame.yields = Seq([])
+    inside = m.entered_contexts.pop(m.frame.function, None) if m.frame.function is not None else None
+    if inside is not None:
+        inside(m.evaluate(node.value) if node.value is not None else NONE)
+        return NONE
     if node.value is None:
         return NONE
     if type(node.value).__name__ == "From":

@@ -7,12 +7,13 @@ count along with it are *counters*, and a store at a counter reaches the whole r
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import arithmetic
 from lintinit.model.guards import FALSE, TRUE
 from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
-from lintinit.model.regions import ALL, SOME, Span
+from lintinit.model.regions import ALL, SOME, Piece, Span
 from lintinit.model.values import Choice, Const, Key, Symbol, Value, fresh, key_of
 
 if TYPE_CHECKING:
@@ -142,6 +143,11 @@ def any_of(m: Machine, items: Seq) -> Value:
     return m.choose([*choices, (left, options[-1][1])])
 
 
+def one_of(m: Machine, values: list[Value]) -> Value:
+    """One of *values*, and nobody knows which."""
+    return any_of(m, Seq([(TRUE, value) for value in values]))
+
+
 def paired(m: Machine, columns: list[Seq]) -> Seq:
     """``zip(*columns)``."""
     exact = [column for column in columns if column.exact]
@@ -209,6 +215,8 @@ def assign(m: Machine, target: Any, value: Value) -> None:
 
 
 def _unpack(m: Machine, elements: list[Any], value: Value) -> None:
+    if isinstance(value, Seq) and not value.exact and not value.items and isinstance(value.rest, Tensor):
+        value = _cut(value.rest, value.key, len(elements))
     star = next((i for i, e in enumerate(elements) if type(e).__name__ == "StarredElement"), None)
     for at, element in enumerate(elements):
         if star is not None and at >= star:
@@ -220,6 +228,13 @@ def _unpack(m: Machine, elements: list[Any], value: Value) -> None:
             assign(m, element.value, part)
         else:
             assign(m, element.value, m.each(value, lambda option: part_of(m, option, at)))
+
+
+def _cut(part: Tensor, cut: Key, count: int) -> Seq:
+    """The parts of a tensor as so many names take them."""
+    if len(part.region) != 1 or part.region == (SOME,):
+        return Seq([(TRUE, part)] * count)
+    return Seq([(TRUE, replace(part, region=(Piece(cut, at, count),), row=False)) for at in range(count)])
 
 
 def _tail(value: Value, start: int, after: int) -> Value:

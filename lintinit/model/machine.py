@@ -139,6 +139,8 @@ class Machine(ABC):
         self.meta: bool = False
         #: Classes whose constructors run at once instead of when somebody looks inside.
         self.eager: Callable[[Class], bool] = lambda _: False
+        #: What to do where a context manager, a generator of the tree, yields.
+        self.entered_contexts: dict[Function, Callable[[Value], None]] = {}
         #: An unknown attribute of this name is this tensor, on whatever is called so (empty: on anything).
         self.watched: dict[str, tuple[Tensor, str]] = {}
         self.discarded: cst.CSTNode | None = None
@@ -359,12 +361,23 @@ class Machine(ABC):
             if block not in scope.executed:
                 scope.executed.add(block)
                 self.run_block(scope, block)
+                self.run_mentions(scope, name)
         found = scope.names.get(name)
         if isinstance(found, Imported):
             # A circle of imports finds nothing on its second way round.
             del scope.names[name]
             found = scope.names[name] = self.resolve_import(found)
         return found
+
+    def run_mentions(self, scope: Scope, name: str) -> None:
+        """Execute what a file does with memory that it allocates under a name of its own: ``TABLE.fill_(0)``."""
+        value = scope.names.get(name)
+        if not scope.is_module or not isinstance(value, Tensor) or not self.undefined(value):
+            return
+        for block in scope.source.blocks:
+            if block.head is None and not block.is_import and block not in scope.executed and name in block.words:
+                scope.executed.add(block)
+                self.run_block(scope, block)
 
     def run_block(self, scope: Scope, block: Block) -> None:
         """Execute one statement of a file or a class body, whatever else is going on."""
@@ -379,6 +392,11 @@ class Machine(ABC):
                 # The file is reported where it is checked itself; here the name stays unknown.
                 pass
 
+    def keep_setter(self, scope: Scope, name: str, decorators: tuple[str, ...], function: Function) -> None:
+        """Bind the setter of a property under a name that no attribute has."""
+        if any(decorator.endswith(".setter") for decorator in decorators):
+            scope.names[setter_of(name)] = function
+
     def define(self, scope: Scope, block: Block) -> None:
         """Bind the class or function that *block* is, without parsing it."""
         assert block.head is not None
@@ -390,7 +408,9 @@ class Machine(ABC):
             return
         head = block.text[: block.text.index(f"def {name}")] if f"def {name}" in block.text else block.text
         decorators = tuple(re.findall(r"^[ \t]*@[ \t]*([\w.]+)", head, re.MULTILINE))
-        if not is_alternative(decorators):
+        if is_alternative(decorators):
+            self.keep_setter(scope, name, decorators, Function(name, scope, block, owner=scope.body_of))
+        else:
             scope.names[name] = Function(name, scope, block, owner=scope.body_of, decorators=decorators)
 
     @contextmanager
@@ -404,6 +424,11 @@ class Machine(ABC):
             yield
         finally:
             self.path, self.raised, self.block, self.frame, self.meta, self.discarded = saved
+
+
+def setter_of(name: str) -> str:
+    """Where a class's namespace keeps the setter of the property *name*."""
+    return f"{name}="
 
 
 def is_alternative(decorators: tuple[str, ...]) -> bool:

@@ -92,6 +92,8 @@ def tensor_method(m: Machine, tensor: Tensor, name: str, arguments: Arguments, n
         return _part(m, tensor, name, arguments)
     if name in METADATA:
         return _metadata(m, tensor, name, arguments)
+    if name == "tensor":
+        return copied(m, tensor, as_dtype(m, arguments.get(None, "dtype"), tensor.dtype))
     if name in ("clone", "__deepcopy__", "cpu_clone"):
         return copied(m, tensor)
     if name in VALUE_FUNCTIONS:

@@ -8,6 +8,7 @@ from lintinit.model.classes import (
     ancestry,
     is_module,
     lookup_class,
+    namespace_of,
     parameter_kind,
 )
 from lintinit.model.guards import FALSE
@@ -22,7 +23,7 @@ from lintinit.model.heap import (
     Tensor,
     options,
 )
-from lintinit.model.machine import Arguments
+from lintinit.model.machine import Arguments, setter_of
 from lintinit.model.values import (
     NONE,
     Bound,
@@ -40,7 +41,7 @@ from lintinit.model.values import (
     fresh,
     text_of,
 )
-from lintinit.semantics.torch_api import CONTAINERS, RESETS_ITSELF
+from lintinit.semantics.torch_api import CONTAINERS
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -92,12 +93,23 @@ def _construct(m: Machine, obj: Obj, arguments: Arguments, node: cst.CSTNode) ->
     assert isinstance(obj.cls, Class)
     constructor = lookup_class(m, obj.cls, "__init__")
     if isinstance(constructor, Function):
-        m.call(Bound(constructor, obj), arguments, node)
+        m.call(Bound(decorated(m, constructor), obj), arguments, node)
         return
     for at, name in enumerate(_fields(m, obj.cls)):
         value = arguments.get(at, name)
         if value is not None:
             obj.attrs[name] = value
+
+
+def decorated(m: Machine, function: Function) -> Function:
+    """*function* as the decorators of its own file leave it."""
+    scope = m.module(function.scope.source)
+    for name in reversed(function.decorators):
+        decorator = m.lookup(scope, name)
+        if isinstance(decorator, Function) and decorator.scope is scope:
+            wrapped = m.call(decorator, Arguments([function]), decorator.node)
+            function = wrapped if isinstance(wrapped, Function) else function
+    return function
 
 
 def _fields(m: Machine, cls: Class) -> list[str]:
@@ -213,6 +225,10 @@ def read_super(m: Machine, value: Super, name: str) -> Value:
 def write(m: Machine, obj: Obj, name: str, value: Value, *, buffer: Handle | None = None) -> None:
     """``obj.name = value``, and everything that makes it state: ``register_buffer`` passes its *buffer*."""
     force(m, obj)
+    setter = _setter(m, obj, name) if buffer is None else None
+    if setter is not None:
+        m.call(Bound(setter, obj), Arguments([value]), setter.node)
+        return
     if buffer is not None:
         obj.buffers[name] = buffer
     shown = _as_state(value, buffer or obj.buffers.get(name))
@@ -223,6 +239,15 @@ def write(m: Machine, obj: Obj, name: str, value: Value, *, buffer: Handle | Non
             site, callers, inner = registration_site(m, option.storage if isinstance(option, Tensor) else None, name)
             explicit = buffer is not None or option is value or any(option is given for _, given in options(value))
             obj.history.setdefault(name, []).append(Assignment(here, option, site, callers, explicit, inner))
+
+
+def _setter(m: Machine, obj: Obj, name: str) -> Function | None:
+    """The setter of the property *name*, if the object's class has one."""
+    found = lookup_class(m, obj.cls, name) if isinstance(obj.cls, Class) else None
+    if not isinstance(found, Function) or not found.is_a("property") or found.owner is None:
+        return None
+    setter = namespace_of(m, found.owner).names.get(setter_of(name))
+    return setter if isinstance(setter, Function) else None
 
 
 def _as_state(value: Value, handle: Handle | None) -> Value:
@@ -279,11 +304,6 @@ def spells(node: cst.CSTNode, name: str) -> bool:
             return True
         pending += item.children
     return False
-
-
-def resets_itself(name: str) -> str | None:
-    """The method that the constructor of torch's own module *name* ends with."""
-    return RESETS_ITSELF.get(name.removeprefix("torch.nn."))
 
 
 def is_tensor_class(m: Machine, cls: Class) -> bool:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lintinit.model.classes import ancestry
 from lintinit.model.guards import FALSE, Guard
 from lintinit.model.heap import Map, Obj, Seq, Tensor, options
 from lintinit.model.tensors import overwrite
-from lintinit.model.values import Const, Key, Symbol, Value, key_of
+from lintinit.model.values import Const, External, Key, Symbol, Value, key_of
+from lintinit.semantics.torch_api import resets_itself
 from lintinit.semantics.vocabulary import describes_by_name, writes_by_name
 
 if TYPE_CHECKING:
@@ -57,9 +59,17 @@ def _annotate(m: Machine, arguments: Arguments) -> None:
 
 def opaque_method(m: Machine, receiver: Value, name: str, arguments: Arguments, node: Any) -> Value:
     """The result of a method that is out of sight."""
-    if isinstance(receiver, Obj) and writes_by_name(name):
+    if isinstance(receiver, Obj) and writes_by_name(name) and not _is_torchs(m, receiver, name):
         fill_state(m, receiver)
     return opaque_call(m, Symbol(Key("attr", key_of(receiver), name)), name, arguments, node)
+
+
+def _is_torchs(m: Machine, obj: Obj, name: str) -> bool:
+    """Whether the method is one of torch's own modules: it fills what torch registered and nothing else."""
+    return any(
+        isinstance(base, External) and base.name.startswith("torch.nn.") and resets_itself(base.name) == name
+        for base in (ancestry(m, obj.cls) if obj.cls is not None else ())
+    )
 
 
 def fill_state(m: Machine, obj: Obj) -> None:

@@ -40,13 +40,22 @@ class Mask:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the *of* parts that ``split`` and the like cut a tensor into."""
+
+    cut: Key
+    at: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Some:
     """Elements that nothing is known about."""
 
 
 ALL = Span()
 SOME = Some()
-Extent = Span | Mask | Some
+Extent = Span | Mask | Piece | Some
 Region = tuple[Extent, ...]
 WHOLE: Region = ()
 #: Sizes of the dimensions, None for an unknown size; None where even their number is unknown.
@@ -95,7 +104,7 @@ def _merge(
     for region, parts in rows.items():
         # What reaches further along the other dimensions reaches these rows as well.
         parts = parts + [(guard, other[dim]) for guard, other in stores if _wider(other, region, dim)]
-        guard = guards.any((_masks(parts, guards), _interleaved(parts, guards), _chain(parts, length, guards)))
+        guard = guards.any((_masks(parts, guards), _pieces(parts, guards), _interleaved(parts, guards), _chain(parts, length, guards)))
         if guard != FALSE:
             merged.append((guard, region))
     return merged
@@ -116,6 +125,15 @@ def _masks(parts: list[tuple[Guard, Extent]], guards: Guards) -> Guard:
         guards.all(guard, sides[key, False]) for (key, selected), guard in sides.items()
         if selected and (key, False) in sides
     )  # fmt: skip
+
+
+def _pieces(parts: list[tuple[Guard, Extent]], guards: Guards) -> Guard:
+    cuts: dict[tuple[Key, int], dict[int, Guard]] = {}
+    for guard, part in parts:
+        if isinstance(part, Piece):
+            found = cuts.setdefault((part.cut, part.of), {})
+            found[part.at] = guards.any((found.get(part.at, FALSE), guard))
+    return guards.any(guards.all(*found.values()) for (_, of), found in cuts.items() if len(found) == of)
 
 
 def _interleaved(parts: list[tuple[Guard, Extent]], guards: Guards) -> Guard:

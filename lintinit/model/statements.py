@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 from lintinit.model import arithmetic, imports
 from lintinit.model.attributes import delete_attribute
 from lintinit.model.comparisons import condition
+from lintinit.model.containers import container_method
 from lintinit.model.expressions import OPERATORS, binary
 from lintinit.model.guards import FALSE, Guard
-from lintinit.model.heap import Map, Registry, Seq, Site, Tensor
+from lintinit.model.heap import Map, Obj, Registry, Seq, Site, Tensor
 from lintinit.model.iteration import assign, counter, follow, rounds
-from lintinit.model.machine import Loop, is_alternative
+from lintinit.model.machine import Arguments, Loop, is_alternative
 from lintinit.model.modules import registry_delete
 from lintinit.model.subscripts import index_of, region_of
 from lintinit.model.tensors import use, write_region
 from lintinit.model.values import (
     NONE,
+    Bound,
     Class,
     Const,
     Function,
@@ -107,6 +109,9 @@ def _augmented(m: Machine, node: Any) -> None:
         use(m, left, "number", node)
         if op == "*" and right == Const(0):
             write_region(m, left, left.region)
+        return
+    if isinstance(left, Obj) and left.items is not None and op == "+":
+        container_method(m, left, "extend", Arguments([right]), node)
         return
     if isinstance(left, Seq) and op == "+":
         found = rounds(m, right)
@@ -411,6 +416,12 @@ def _handled(m: Machine, node: Any, before: Guard) -> tuple[list[Guard], Guard]:
 
 @_handles("With")
 def _with(m: Machine, node: Any) -> None:
+    for at, item in enumerate(node.items):
+        manager = _manager(m, item.item)
+        if manager is not None:
+            inner = node.with_changes(items=node.items[at + 1 :]) if node.items[at + 1 :] else node.body
+            _within(m, item, manager, inner)
+            return
     outer_meta = m.meta
     suppressed = False
     for item in node.items:
@@ -429,6 +440,33 @@ def _with(m: Machine, node: Any) -> None:
     m.meta = outer_meta
 
 
+def _manager(m: Machine, node: Any) -> Function | None:
+    """The generator of the tree that a call makes a context manager of."""
+    if type(node).__name__ != "Call" or type(node.func).__name__ not in ("Name", "Attribute"):
+        return None
+    value = m.known(m.evaluate(node.func))
+    function = value.function if isinstance(value, Bound) else value
+    return function if isinstance(function, Function) and function.is_a("contextmanager") else None
+
+
+def _within(m: Machine, item: Any, manager: Function, body: Any) -> None:
+    """Execute *body* where *manager* yields: what stands behind the yield comes after it."""
+    caller = m.block, m.frame, m.discarded
+
+    def inside(value: Value) -> None:
+        within = m.block, m.frame, m.discarded
+        m.block, m.frame, m.discarded = caller
+        if item.asname is not None:
+            assign(m, item.asname.name, value)
+        m.execute(body)
+        m.block, m.frame, m.discarded = within
+
+    m.entered_contexts[manager] = inside
+    m.evaluate(item.item)
+    if m.entered_contexts.pop(manager, None) is not None:
+        inside(Symbol(fresh()))
+
+
 def _suppresses(node: Any) -> bool:
     func = getattr(node, "func", None)
     name = getattr(func, "attr", func)
@@ -443,8 +481,10 @@ def _function(m: Machine, node: Any) -> None:
     assert m.frame is not None and m.block is not None
     scope = m.frame.scope
     decorators = tuple(_dotted(decorator.decorator) for decorator in node.decorators)
-    if not is_alternative(decorators):
-        name = node.name.value
+    name = node.name.value
+    if is_alternative(decorators):
+        m.keep_setter(scope, name, decorators, Function(name, scope, m.block, node, scope.body_of))
+    else:
         m.store(scope.names, name, Function(name, scope, m.block, node, scope.body_of, decorators))
 
 

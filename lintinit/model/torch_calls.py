@@ -131,7 +131,7 @@ def _function(m: Machine, name: str, arguments: Arguments, node: Any) -> Value:
             like = first if isinstance(first, Tensor) else None
             return methods.allocated(m, name, like, _rest(arguments), node)
         return methods.allocated(m, name, None, arguments, node)
-    if name in VALUE_FUNCTIONS:
+    if name in VALUE_FUNCTIONS and not (name == "tensor" and isinstance(first, Tensor)):
         return _values(m, name, first, arguments)
     if name in CONVERSIONS:
         if isinstance(first, Tensor):
@@ -232,6 +232,10 @@ def _module(m: Machine, function: str, arguments: Arguments) -> Value:
 
 def _numpy(m: Machine, function: str, arguments: Arguments, node: Any) -> Value:
     first = m.known(arguments.positional[0]) if arguments.positional else None
+    out = arguments.keyword.get("out")
+    if isinstance(out, Tensor):
+        overwrite(m, out)
+        return out
     if function == "copyto" and isinstance(first, Tensor):
         overwrite(m, first, arguments.get(1, "src"))
         return NONE

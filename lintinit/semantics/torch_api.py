@@ -161,5 +161,12 @@ RESETS_ITSELF = {
     **{f"{kind}{dims}d": "reset_parameters" for kind in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm") for dims in "123"},
 }
 
+
+
+def resets_itself(name: str) -> str | None:
+    """The method that the constructor of torch's own module *name* ends with."""
+    return RESETS_ITSELF.get(canonical(name).removeprefix("torch.nn."))
+
+
 #: Context managers under which tensors are made on the meta device.
 META_CONTEXTS = frozenset({"init_empty_weights", "init_on_device", "no_init_weights_meta", "meta_device"})
