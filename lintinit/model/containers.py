@@ -56,12 +56,21 @@ def sequence_item(m: Machine, seq: Seq, index: Any) -> Value:
         if known:
             return Seq(seq.items[slice(*bounds)])
     if isinstance(index, Slice):
-        return Seq(list(seq.items), False, seq.rest)
+        return Seq(list(seq.items), False, seq.rest) if index.start in (None, NONE, Const(0)) else _some_of(seq)
     rest = None if seq.exact else seq.rest
     if isinstance(rest, Tensor) and isinstance(index, Const):
         # One part of several; which one is not followed.
         rest = replace(rest, region=(SOME,), row=False)
     return any_item(m, [(guard, item) for guard, item in seq.items], rest)
+
+
+def _some_of(seq: Seq) -> Seq:
+    """Elements of a list that leave out others, nobody knows which: a store to them all reaches a part only."""
+
+    def part(value: Value) -> Value:
+        return replace(value, region=(SOME,), row=False) if isinstance(value, Tensor) else value
+
+    return Seq([(guard, part(item)) for guard, item in seq.items], False, part(seq.rest))
 
 
 def any_item(m: Machine, items: list[tuple[Guard, Value]], rest: Value | None) -> Value:
@@ -173,6 +182,9 @@ def object_item(m: Machine, value: Obj | Registry, key: Value, node: Any) -> Val
     objects.force(m, value)
     if value.items is not None:
         exact = Map(value.items.entries, value.items.exact)
+        if isinstance(key, Slice):
+            certain = exact.exact and all(guard == TRUE for guard, _, _ in exact.entries)
+            return sequence_item(m, Seq([(g, item) for g, _, item in exact.entries], certain), key)
         if isinstance(key, Const) or value.keyed:
             return lookup(m, exact, key, None)
         return any_item(m, [(g, item) for g, _, item in exact.entries], None)
