@@ -75,7 +75,12 @@ def _suspects(model: FileModel, construction: Construction) -> Iterator[_Suspect
                 role = _role(state, events)
                 if role.is_settled:
                     break
-        if not events and _is_slot(state) and not role.is_payload and not handed_on(state, model.mentioning(state.name)):
+        if (
+            not events
+            and _is_slot(state)
+            and not role.is_payload
+            and not handed_on(state, model.mentioning(state.name))
+        ):
             continue
         yield _Suspect(state, role)
 

@@ -75,7 +75,11 @@ def member(m: Machine, package: Package, name: str) -> Value:
     if found is not None:
         return found
     source = m.program.find(name, 1, package.scope.source) if package.scope.source.path.name == "__init__.py" else None
-    return Package(m.module(source)) if source is not None else Symbol(Key("attr", Key("name", package.scope.source.path.stem), name))
+    return (
+        Package(m.module(source))
+        if source is not None
+        else Symbol(Key("attr", Key("name", package.scope.source.path.stem), name))
+    )
 
 
 def _of_dtype(m: Machine, value: DType, name: str) -> Value:
@@ -98,7 +102,9 @@ def _of_symbol(m: Machine, value: Symbol, name: str, node: Any) -> Value:
     watched = m.watching(value.key, name)
     if watched is not None:
         return watched
-    return Symbol(Key("attr", value.key, name), value.sources if name in ("values", "indices", "shape") else frozenset())
+    return Symbol(
+        Key("attr", value.key, name), value.sources if name in ("values", "indices", "shape") else frozenset()
+    )
 
 
 def set_attribute(m: Machine, owner: Value, name: str, value: Value, target: Any) -> Value:
@@ -165,5 +171,3 @@ def delete_attribute(m: Machine, owner: Value, name: str) -> Value:
     if isinstance(owner, Obj):
         objects.delete(m, owner, name)
     return NONE
-
-

@@ -275,7 +275,9 @@ def _callable(m: Machine, arguments: Arguments, node: Any) -> Value:
 def _static(m: Machine, arguments: Arguments, node: Any) -> Value:
     value = m.known(arguments.positional[0]) if arguments.positional else NONE
     if isinstance(value, Function):
-        return Function(value.name, value.scope, value.block, value.node, value.owner, (*value.decorators, "staticmethod"))
+        return Function(
+            value.name, value.scope, value.block, value.node, value.owner, (*value.decorators, "staticmethod")
+        )
     return value
 
 

@@ -95,7 +95,9 @@ def _arguments(m: Machine, node: Any) -> Arguments:
                 if isinstance(key, Const) and isinstance(key.value, str):
                     # An entry that is there on some paths only is None on the others.
                     old = result.keyword.get(key.value, NONE)
-                    result.keyword[key.value] = item if guard == TRUE else m.choose([(guard, item), (m.guards.negate(guard), old)])
+                    result.keyword[key.value] = (
+                        item if guard == TRUE else m.choose([(guard, item), (m.guards.negate(guard), old)])
+                    )
             result.open = result.open or table is None or not table.exact
         elif arg.keyword is not None:
             result.keyword[arg.keyword.value] = value
@@ -114,7 +116,9 @@ def call(m: Machine, callee: Value, arguments: Arguments, node: Any) -> Value:
         case Class():
             return objects.instantiate(m, callee, arguments, node)
         case Partial():
-            merged = Arguments([*callee.args, *arguments.positional], {**dict(callee.kwargs), **arguments.keyword}, arguments.open)
+            merged = Arguments(
+                [*callee.args, *arguments.positional], {**dict(callee.kwargs), **arguments.keyword}, arguments.open
+            )
             return m.each(callee.function, lambda option: m.call(option, merged, node))
         case Method():
             return call_method(m, callee.receiver, callee.name, arguments, node)
@@ -161,7 +165,10 @@ def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, no
     if isinstance(receiver, Symbol):
         return _symbol_method(m, receiver, name, arguments, node)
     if isinstance(receiver, External | Package | Class | Partial):
-        return m.each(get_attribute(m, receiver, name, node), lambda option: _unless_same(m, option, receiver, name, arguments, node))
+        return m.each(
+            get_attribute(m, receiver, name, node),
+            lambda option: _unless_same(m, option, receiver, name, arguments, node),
+        )
     return opaque_method(m, receiver, name, arguments, node)
 
 
@@ -225,7 +232,13 @@ def _super_method(m: Machine, receiver: Super, name: str, arguments: Arguments, 
     if not isinstance(found, Method):
         return m.call(found, arguments, node)
     if name == "__new__":
-        owner = target if isinstance(target, Class) else m.known(arguments.positional[0]) if arguments.positional else receiver.after
+        owner = (
+            target
+            if isinstance(target, Class)
+            else m.known(arguments.positional[0])
+            if arguments.positional
+            else receiver.after
+        )
         return objects.wrap(m, owner, Arguments(arguments.positional[1:], arguments.keyword, arguments.open))
     if isinstance(target, Obj):
         if name == "__init__":
@@ -268,7 +281,9 @@ def _symbol_method(m: Machine, receiver: Symbol, name: str, arguments: Arguments
             left = m.guards.minus(left, mine)
         return m.each(m.choose(results), lambda function: m.call(Bound(function, receiver), arguments, node))
     if receiver.sources:
-        return Symbol(Key("call", Key("attr", receiver.key, name), *(key_of(a) for a in arguments.all())), receiver.sources)
+        return Symbol(
+            Key("call", Key("attr", receiver.key, name), *(key_of(a) for a in arguments.all())), receiver.sources
+        )
     return opaque_method(m, receiver, name, arguments, node)
 
 
@@ -300,7 +315,11 @@ def follow_call(m: Machine, function: Function, receiver: Value | None, argument
         return opaque_call(m, Symbol(Key("name", function.name)), function.name, arguments, node)
     if isinstance(receiver, Obj) and not _at_home(m, function, receiver):
         return opaque_method(m, receiver, function.name, arguments, node)
-    if not (_reaches_state(m, receiver) or any(_reaches_state(m, value) for value in arguments.all()) or may_matter(function.text)):
+    if not (
+        _reaches_state(m, receiver)
+        or any(_reaches_state(m, value) for value in arguments.all())
+        or may_matter(function.text)
+    ):
         receivers = [receiver] if receiver is not None else []
         return Symbol(Key("call", Key("name", function.name), *map(key_of, (*receivers, *arguments.all()))))
     scope = Scope(function.scope.source, function.scope)

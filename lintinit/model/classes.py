@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
 #: Libraries whose classes bring no module state along.
-_PLAIN_LIBRARIES = frozenset({"typing_extensions", "pydantic", "attr", "attrs", "msgspec", "numpy", *sys.stdlib_module_names})
+_PLAIN_LIBRARIES = frozenset(
+    {"typing_extensions", "pydantic", "attr", "attrs", "msgspec", "numpy", *sys.stdlib_module_names}
+)
 _TENSOR_CLASSES = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.Tensor"})
 
 

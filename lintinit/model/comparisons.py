@@ -33,7 +33,13 @@ from lintinit.model.values import (
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
-_NEGATED = {"NotEqual": "Equal", "IsNot": "Is", "NotIn": "In", "GreaterThanEqual": "LessThan", "LessThanEqual": "GreaterThan"}
+_NEGATED = {
+    "NotEqual": "Equal",
+    "IsNot": "Is",
+    "NotIn": "In",
+    "GreaterThanEqual": "LessThan",
+    "LessThanEqual": "GreaterThan",
+}
 _DEFINITE = (Obj, Seq, Map, DType, External, Class, Function, Bound, Partial, Tensor, Registry)
 
 

@@ -48,7 +48,11 @@ def sequence_item(m: Machine, seq: Seq, index: Any) -> Value:
         certain = seq.exact and all(guard == TRUE for guard, _ in seq.items)
         if certain and -len(seq.items) <= index.value < len(seq.items):
             return seq.items[index.value][1]
-        if index.value >= 0 and all(g == TRUE for g, _ in seq.items[: index.value + 1]) and index.value < len(seq.items):
+        if (
+            index.value >= 0
+            and all(g == TRUE for g, _ in seq.items[: index.value + 1])
+            and index.value < len(seq.items)
+        ):
             return seq.items[index.value][1]
     if isinstance(index, Slice) and seq.exact:
         bounds = [bound.value if isinstance(bound, Const) else None for bound in (index.start, index.stop, index.step)]

@@ -75,7 +75,12 @@ class FileModel:
             for _ in range(4):
                 word = re.compile(rf"\b(?:{'|'.join(map(re.escape, sorted(chain)))})\s*\(")
                 blocks = [block for block in self.source.blocks if word.search(block.text)]
-                grown = chain | {bound for block in blocks for bound in block.binds if block.head is not None and block.head[0] == "class"}
+                grown = chain | {
+                    bound
+                    for block in blocks
+                    for bound in block.binds
+                    if block.head is not None and block.head[0] == "class"
+                }
                 if grown == chain:
                     break
                 chain = grown

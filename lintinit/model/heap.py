@@ -186,7 +186,9 @@ class Slice(Value):
     @property
     def key(self) -> Key:
         """Equal for equal bounds."""
-        return Key("slice", *(key_of(bound) if bound is not None else None for bound in (self.start, self.stop, self.step)))
+        return Key(
+            "slice", *(key_of(bound) if bound is not None else None for bound in (self.start, self.stop, self.step))
+        )
 
 
 Kind = Literal["write", "read", "opaque", "lend"]

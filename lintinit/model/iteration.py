@@ -109,7 +109,9 @@ def counted(m: Machine, start: Value, stop: Value, step: Value) -> Seq:
         m.sized(part, "int")
     stride = step.value if isinstance(step, Const) and type(step.value) is int else 1
     if stride < 0:
-        return Seq([], False, counter(m, arithmetic.binary("+", stop, Const(1)), arithmetic.binary("+", start, Const(1))))
+        return Seq(
+            [], False, counter(m, arithmetic.binary("+", stop, Const(1)), arithmetic.binary("+", start, Const(1)))
+        )
     return Seq([], False, counter(m, start, stop, max(stride, 1)))
 
 
@@ -117,7 +119,8 @@ def numbered(m: Machine, items: Seq, start: Value, length: Value | None) -> Seq:
     """``enumerate(items, start)``."""
     if items.exact and all(guard == TRUE for guard, _ in items.items):
         pairs = [
-            (guard, Seq([(TRUE, _swept_number(start, at)), (TRUE, item)])) for at, (guard, item) in enumerate(items.items)
+            (guard, Seq([(TRUE, _swept_number(start, at)), (TRUE, item)]))
+            for at, (guard, item) in enumerate(items.items)
         ]
         return Seq(list(pairs))
     stop = None if length is None else arithmetic.binary("+", start, length)

@@ -62,7 +62,9 @@ if TYPE_CHECKING:
 
 
 #: Attributes that every tensor has.
-TENSOR_ATTRIBUTES = frozenset("data device shape dtype grad requires_grad ndim is_meta is_cuda layout T mT itemsize nbytes".split())
+TENSOR_ATTRIBUTES = frozenset(
+    "data device shape dtype grad requires_grad ndim is_meta is_cuda layout T mT itemsize nbytes".split()
+)
 
 
 def is_tensor_method(name: str) -> bool:
@@ -145,7 +147,9 @@ def allocated(m: Machine, name: str, like: Tensor | None, arguments: Arguments, 
     for size in shape or ():
         m.sized(size, "int")
         use(m, size, "shape", node)
-    default = like.dtype if like is not None else FLOAT if name != "empty_like" and not name.startswith("new_") else None
+    default = (
+        like.dtype if like is not None else FLOAT if name != "empty_like" and not name.startswith("new_") else None
+    )
     dtype = as_dtype(m, arguments.get(None, "dtype"), default or Symbol(fresh("dtype")))
     device = arguments.get(None, "device")
     allocator = name if name.startswith("new_") else f"torch.{name}"
@@ -205,7 +209,9 @@ def _metadata(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Va
 
 def _in_place(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> Value:
     if name in OVERWRITES:
-        value = m.known(arguments.positional[0]) if arguments.positional and name in ("copy_", "set_", "fill_") else None
+        value = (
+            m.known(arguments.positional[0]) if arguments.positional and name in ("copy_", "set_", "fill_") else None
+        )
         overwrite(m, tensor, value)
     elif name in INDEXED_WRITES:
         _indexed_write(m, tensor, name, arguments, node)
@@ -215,7 +221,12 @@ def _in_place(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node:
         write_region(m, tensor, (Mask(*mask_of(mask)),) if masked and isinstance(mask, Tensor) else (SOME,))
     elif name in ("resize_", "resize_as_"):
         clear(m, tensor)
-    elif name == "mul_" and arguments.get(0, "other") == Const(0) or name == "bitwise_and_" and arguments.get(0) == Const(0):
+    elif (
+        name == "mul_"
+        and arguments.get(0, "other") == Const(0)
+        or name == "bitwise_and_"
+        and arguments.get(0) == Const(0)
+    ):
         overwrite(m, tensor)
     else:
         use(m, tensor, "number", node)
@@ -280,5 +291,20 @@ _KNOWN = (
     | set(ALLOCATORS)
     | set(CASTS)
     | set(INDEX_ARGUMENTS)
-    | {"clone", "item", "tolist", "float", "type", "sort", "topk", "cumsum", "sum", "max", "min", "unique", "clamp", "repeat"}
+    | {
+        "clone",
+        "item",
+        "tolist",
+        "float",
+        "type",
+        "sort",
+        "topk",
+        "cumsum",
+        "sum",
+        "max",
+        "min",
+        "unique",
+        "clamp",
+        "repeat",
+    }
 )

@@ -284,10 +284,19 @@ MODULE_METHODS: dict[str, Handler] = {
     "get_buffer": _get,
     "get_submodule": _get,
     "to_empty": _to_empty,
-    **dict.fromkeys("to cuda cpu xpu half float double bfloat16 train eval requires_grad_ type share_memory".split(), _same),
-    **dict.fromkeys("__init__ zero_grad extra_repr register_forward_hook register_forward_pre_hook compile".split(), _nothing),
-    **dict.fromkeys("register_load_state_dict_post_hook register_load_state_dict_pre_hook register_state_dict_hook".split(), _nothing),
-    **dict.fromkeys("register_full_backward_hook register_state_dict_post_hook register_state_dict_pre_hook".split(), _nothing),
+    **dict.fromkeys(
+        "to cuda cpu xpu half float double bfloat16 train eval requires_grad_ type share_memory".split(), _same
+    ),
+    **dict.fromkeys(
+        "__init__ zero_grad extra_repr register_forward_hook register_forward_pre_hook compile".split(), _nothing
+    ),
+    **dict.fromkeys(
+        "register_load_state_dict_post_hook register_load_state_dict_pre_hook register_state_dict_hook".split(),
+        _nothing,
+    ),
+    **dict.fromkeys(
+        "register_full_backward_hook register_state_dict_post_hook register_state_dict_pre_hook".split(), _nothing
+    ),
     **dict.fromkeys("_register_load_state_dict_pre_hook _register_state_dict_hook __getattr__".split(), _nothing),
 }
 #: Library classes that are taken by their contract even where their source is in the tree, with their methods.

@@ -104,7 +104,9 @@ def _merge(
     for region, parts in rows.items():
         # What reaches further along the other dimensions reaches these rows as well.
         parts = parts + [(guard, other[dim]) for guard, other in stores if _wider(other, region, dim)]
-        guard = guards.any((_masks(parts, guards), _pieces(parts, guards), _interleaved(parts, guards), _chain(parts, length, guards)))
+        guard = guards.any(
+            (_masks(parts, guards), _pieces(parts, guards), _interleaved(parts, guards), _chain(parts, length, guards))
+        )
         if guard != FALSE:
             merged.append((guard, region))
     return merged
@@ -112,7 +114,9 @@ def _merge(
 
 def _wider(other: Region, region: Region, dim: int) -> bool:
     rest = [(mine, its) for at, (mine, its) in enumerate(zip(region, other, strict=True)) if at != dim]
-    return other[dim] != ALL and any(mine != its for mine, its in rest) and all(its in (ALL, mine) for mine, its in rest)
+    return (
+        other[dim] != ALL and any(mine != its for mine, its in rest) and all(its in (ALL, mine) for mine, its in rest)
+    )
 
 
 def _masks(parts: list[tuple[Guard, Extent]], guards: Guards) -> Guard:

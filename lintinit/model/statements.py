@@ -359,7 +359,19 @@ def _carried(node: Any) -> set[str]:
                 computed[name] = {getattr(side, "value", None) for side in (item.value.left, item.value.right)}
             elif type(item.value).__name__ == "Name":
                 copied.append((name, item.value.value))
-        if kind in ("IndentedBlock", "SimpleStatementLine", "If", "Else", "For", "While", "With", "Try", "SimpleStatementSuite", "ExceptHandler", "Finally"):
+        if kind in (
+            "IndentedBlock",
+            "SimpleStatementLine",
+            "If",
+            "Else",
+            "For",
+            "While",
+            "With",
+            "Try",
+            "SimpleStatementSuite",
+            "ExceptHandler",
+            "Finally",
+        ):
             pending += item.children
     found.update(name for name, parts in computed.items() if name in parts)
     # ``end = start + size; ...; start = end``

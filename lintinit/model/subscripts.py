@@ -150,7 +150,9 @@ def region_of(m: Machine, tensor: Tensor, index: list[Part]) -> tuple[Region, Sh
 
 def _is_everything(part: Part) -> bool:
     if isinstance(part, Slice):
-        return part.start in (None, NONE, Const(0)) and part.stop in (None, NONE) and part.step in (None, NONE, Const(1))
+        return (
+            part.start in (None, NONE, Const(0)) and part.stop in (None, NONE) and part.step in (None, NONE, Const(1))
+        )
     return part == Const(...)
 
 
@@ -224,5 +226,3 @@ def _permutes(m: Machine, tensor: Tensor, index: list[Part], new: Value) -> bool
         return False
     lengths = [shape[0] for shape in (tensor.shape, at.shape, new.shape) if shape]
     return all(arithmetic.difference(lengths[0], other) == 0 for other in lengths[1:]) and at.region == ()
-
-

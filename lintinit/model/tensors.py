@@ -148,7 +148,9 @@ def use(m: Machine, value: Value, how: str, node: Any) -> None:
 
 def combine(m: Machine, op: str, operands: Sequence[Value], node: Any, extra: Iterable[Key] = ()) -> Tensor:
     """The tensor that *op* computes from *operands* without changing them."""
-    how = "bits" if op in _BIT_OPERATIONS else "compare" if op in _COMPARISONS else "value" if op == "item" else "number"
+    how = (
+        "bits" if op in _BIT_OPERATIONS else "compare" if op in _COMPARISONS else "value" if op == "item" else "number"
+    )
     sources: frozenset[Storage] = frozenset()
     filled = TRUE
     for operand in operands:
@@ -215,7 +217,11 @@ def tensor_attribute(m: Machine, tensor: Tensor, name: str, node: Any) -> Value:
         case "dtype":
             return tensor.dtype
         case "shape":
-            return Seq([(TRUE, size) for size in tensor.shape], sizes=True) if tensor.shape is not None else _about(tensor, name)
+            return (
+                Seq([(TRUE, size) for size in tensor.shape], sizes=True)
+                if tensor.shape is not None
+                else _about(tensor, name)
+            )
         case "ndim":
             return rank_of(m, tensor)
         case "requires_grad":

@@ -168,7 +168,9 @@ def _values(m: Machine, name: str, first: Value | None, arguments: Arguments) ->
             content, shape = "permutation", (bounds[1],)
     elif name in ("zeros", "ones", "full", "rand", "randn"):
         size = arguments.keyword.get("size")
-        shape = sizes_of([size] if size is not None else arguments.positional[:1] if name == "full" else arguments.positional)
+        shape = sizes_of(
+            [size] if size is not None else arguments.positional[:1] if name == "full" else arguments.positional
+        )
         for part in shape or ():
             m.sized(part, "int")
     return valued(m, dtype, shape, content)

@@ -22,7 +22,9 @@ from lintinit.model.values import Class, Function, Key, Value, text_of
 from lintinit.source import Block, SourceFile
 
 #: Methods that load, save, describe or (re)build state: what they read says nothing about its role.
-_NO_READERS = re.compile(r"^__(?!call__|getitem__|iter__)|(?<!after_)load(?!ing)|save|state_dict|repr|^_?(?:re)?init|reset|register|create_weights|^to_|^from_|pack$|quantize$")
+_NO_READERS = re.compile(
+    r"^__(?!call__|getitem__|iter__)|(?<!after_)load(?!ing)|save|state_dict|repr|^_?(?:re)?init|reset|register|create_weights|^to_|^from_|pack$|quantize$"
+)
 
 
 @dataclass(slots=True)

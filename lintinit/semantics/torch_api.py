@@ -70,8 +70,7 @@ VIEWS_OF_PARTS = frozenset(
 
 #: In-place methods that overwrite every element without looking at the old one.
 OVERWRITES = frozenset(
-    "fill_ zero_ copy_ random_ uniform_ normal_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ fill set_"
-    .split()
+    "fill_ zero_ copy_ random_ uniform_ normal_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ fill set_".split()
 )
 #: In-place methods that write the positions named by an index, by the position of the index argument.
 INDEXED_WRITES = {
@@ -138,7 +137,8 @@ def canonical(name: str) -> str:
 
 #: Modules that hold other modules or state as items.
 CONTAINERS = frozenset(
-    f"torch.nn.{name}" for name in "ModuleList ModuleDict ParameterList ParameterDict Sequential BufferList BufferDict".split()
+    f"torch.nn.{name}"
+    for name in "ModuleList ModuleDict ParameterList ParameterDict Sequential BufferList BufferDict".split()
 )
 #: torch's own modules take an index as input.
 INDEX_INPUT_MODULES = frozenset({"torch.nn.Embedding", "torch.nn.EmbeddingBag"})
@@ -158,9 +158,12 @@ RESETS_ITSELF = {
     "LSTMCell": "reset_parameters",
     "GRUCell": "reset_parameters",
     "MultiheadAttention": "_reset_parameters",
-    **{f"{kind}{dims}d": "reset_parameters" for kind in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm") for dims in "123"},
+    **{
+        f"{kind}{dims}d": "reset_parameters"
+        for kind in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm")
+        for dims in "123"
+    },
 }
-
 
 
 def resets_itself(name: str) -> str | None:
