@@ -49,7 +49,7 @@ class Engine:
         self._program.add(source)
         result = self.check(source, strict)
         if self._program.trim(_TEXT, _PARSED):
-            self._prescan = Prescan(self._program)
+            self._prescan.forget_files()
         return result
 
     def check(self, source: SourceFile, strict: bool = False) -> FileResult:

@@ -45,19 +45,21 @@ class Prescan:
         self._members: dict[tuple[str, int], list[tuple[Block, bool]]] = {}
         self._bases: dict[tuple[str, int], list[Block]] = {}
 
+    def forget_files(self) -> None:
+        """Let go of everything that keeps a file in memory; what is known by place stays."""
+        self._exports = {key: found for key, found in self._exports.items() if not found}
+        self._members.clear()
+        self._bases.clear()
+
     def candidates(self, source: SourceFile) -> list[Block]:
         """The top-level statements of *source* that may hold a finding."""
         return [block for block in source.blocks if not block.is_import and self._may_find(block)]
 
     def _may_find(self, block: Block) -> bool:
         unit = [block, *self._inherited(block)]
-        own: set[Trait] = set()
-        for trait in TRAITS:
-            if any(self._shows(b, trait) for b in unit):
-                own.add(trait)
-            elif not any(self._lent(b, trait, own, block) for b in unit):
-                return False
-        return bool(own)
+        own = {trait for trait in TRAITS if any(self._shows(b, trait) for b in unit)}
+        missing = [trait for trait in TRAITS if trait not in own]
+        return bool(own) and all(any(self._lent(b, trait, own, block) for b in unit) for trait in missing)
 
     def _inherited(self, block: Block) -> list[Block]:
         """What construction takes from the classes that *block* extends.
@@ -189,7 +191,7 @@ class Prescan:
     def _exported(self, source: SourceFile, imported: Import) -> list[Block]:
         """The definitions of an imported name, through files that only pass it on."""
         target = self._program.find(imported.module, imported.level, source)
-        if target is None:
+        if target is None or not target.may_bind(imported.name):
             return []
         key = (target.path, imported.name)
         found = self._exports.get(key)

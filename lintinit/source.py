@@ -44,6 +44,7 @@ _BINDS = re.compile(
 _ANNOTATES = re.compile(r"^[ \t]*(\w+)[ \t]*:(?!=)", re.MULTILINE)
 _RETURNS_MEMORY = re.compile(r"\breturn\b[^\n]*\bempty\w*\(")
 _WORD = re.compile(r"[^\W\d]\w*")
+_STAR = re.compile(r"import[\s(\\]*\*")
 _NAME = re.compile(r"(?:[\w.]+\s+as\s+)?(\w+|\*)")
 _BRACKETS = re.compile(r"[(\[{]|[)\]}]|:|#[^\n]*|\"\"\"|'''|\"(?:[^\\\"\n]|\\.)*\"|'(?:[^\\'\n]|\\.)*'")
 
@@ -286,6 +287,14 @@ class SourceFile:
     def bindings(self) -> dict[str, list[Block]]:
         """The blocks that may bind each module-level name."""
         return _bindings(self.blocks)
+
+    @cached_property
+    def _passes_on(self) -> bool:
+        return _STAR.search(self.text) is not None
+
+    def may_bind(self, name: str) -> bool:
+        """Whether the file may have *name*, its own or from a star import: a look at the text, without splitting it."""
+        return name in self.text or self._passes_on
 
     @cached_property
     def imports(self) -> dict[str, list[Import]]:

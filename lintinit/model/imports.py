@@ -21,13 +21,25 @@ def bind(m: Machine, scope: Scope, name: str, value: Imported) -> None:
 
 
 def bind_star(m: Machine, scope: Scope, module: str, level: int) -> None:
-    """``from module import *``: the public names of a file of the tree."""
+    """``from module import *``: the public names of a file of the tree, each looked for when it is used."""
     source = m.program.find(module, level, scope.source)
-    if source is None or source is scope.source:
-        return
-    for name in source.bindings:
-        if name != "*" and not name.startswith("_") and name not in scope.names:
-            scope.names[name] = Imported(scope, module, level, name)
+    if source is not None and source is not scope.source and source not in scope.stars:
+        scope.stars.append(source)
+
+
+def through_stars(m: Machine, scope: Scope, name: str) -> Value | None:
+    """What the star imports of *scope* bind *name* to."""
+    if name.startswith("_") or name in scope.missing:
+        return None
+    # Files that import everything from each other end here.
+    scope.missing.add(name)
+    for source in scope.stars:
+        if source.may_bind(name):
+            found = m.lookup(m.module(source), name)
+            if found is not None:
+                scope.missing.discard(name)
+                return found
+    return None
 
 
 def resolve(m: Machine, value: Imported) -> Value:

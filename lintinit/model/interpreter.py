@@ -8,6 +8,7 @@ from lintinit.model import calls, imports
 from lintinit.model.expressions import EXPRESSIONS
 from lintinit.model.guards import FALSE
 from lintinit.model.machine import Arguments, Machine
+from lintinit.model.scope import Scope
 from lintinit.model.statements import STATEMENTS, mark
 from lintinit.model.values import Imported, Symbol, Value, fresh
 
@@ -32,6 +33,9 @@ class Interpreter(Machine):
 
     def resolve_import(self, value: Imported) -> Value:
         return imports.resolve(self, value)
+
+    def through_stars(self, scope: Scope, name: str) -> Value | None:
+        return imports.through_stars(self, scope, name)
 
     def call(self, callee: Value, arguments: Arguments, node: Any) -> Value:
         return calls.call(self, callee, arguments, node)

@@ -20,6 +20,9 @@ class Scope:
     #: Of a module or a class: the blocks that bind a name, executed when somebody asks for it.
     bindings: dict[str, list[Block]] = field(default_factory=dict)
     executed: set[Block] = field(default_factory=set)
+    #: Files whose public names are names of this one too, and the names that none of them has.
+    stars: list[SourceFile] = field(default_factory=list)
+    missing: set[str] = field(default_factory=set)
 
     @property
     def is_module(self) -> bool:
