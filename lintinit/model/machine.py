@@ -171,6 +171,10 @@ class Machine(ABC):
     def resolve_import(self, value: Imported) -> Value:
         """What an import statement binds."""
 
+    @abstractmethod
+    def through_stars(self, scope: Scope, name: str) -> Value | None:
+        """What the star imports of a file bind *name* to."""
+
     # Branches.
 
     def each(self, value: Value, action: Callable[[Value], Value]) -> Value:
@@ -367,6 +371,8 @@ class Machine(ABC):
             # A circle of imports finds nothing on its second way round.
             del scope.names[name]
             found = scope.names[name] = self.resolve_import(found)
+        if found is None and scope.stars:
+            found = self.through_stars(scope, name)
         return found
 
     def run_mentions(self, scope: Scope, name: str) -> None:
