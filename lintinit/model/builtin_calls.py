@@ -10,11 +10,12 @@ from lintinit.model import arithmetic, objects
 from lintinit.model.attributes import delete_attribute, get_attribute, set_attribute
 from lintinit.model.classes import methods_of
 from lintinit.model.comparisons import has_attribute, is_instance
+from lintinit.model.containers import new_map
 from lintinit.model.guards import FALSE, TRUE
 from lintinit.model.heap import Map, Obj, Registry, Seq, Slice, Tensor
 from lintinit.model.iteration import counted, numbered, one_of, paired, rounds
 from lintinit.model.machine import Arguments
-from lintinit.model.modules import attribute_name
+from lintinit.model.state import attribute_name
 from lintinit.model.values import (
     NONE,
     Choice,
@@ -197,8 +198,6 @@ def _bool(m: Machine, arguments: Arguments, node: Any) -> Value:
 
 
 def _dict(m: Machine, arguments: Arguments, node: Any) -> Value:
-    from lintinit.model.containers import new_map
-
     return new_map(m, arguments)
 
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 from lintinit.model import objects
 from lintinit.model.attributes import get_attribute
 from lintinit.model.builtin_calls import BUILTINS
-from lintinit.model.classes import lookup_class, member_of
+from lintinit.model.classes import ancestry, lookup_class, member_of
 from lintinit.model.containers import container_method
-from lintinit.model.entries import may_matter
-from lintinit.model.guards import FALSE, TRUE
-from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor, options
+from lintinit.model.functions import follow_call, reaches_state
+from lintinit.model.guards import TRUE
+from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
 from lintinit.model.iteration import rounds
-from lintinit.model.machine import Arguments, Frame
-from lintinit.model.methods import allocated, computed, is_tensor_method, tensor_method
+from lintinit.model.machine import Arguments
+from lintinit.model.methods import allocated, computed, tensor_method
 from lintinit.model.modules import CONTRACTS, contract_method, module_method
 from lintinit.model.opaque import opaque_call, opaque_method
-from lintinit.model.scope import Scope
 from lintinit.model.tensors import use
 from lintinit.model.torch_calls import call_external
 from lintinit.model.values import (
@@ -41,6 +40,7 @@ from lintinit.model.values import (
 from lintinit.semantics.torch_api import (
     ALLOCATORS,
     INDEX_INPUT_MODULES,
+    is_tensor_method,
     resets_itself,
 )
 
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
 _MAX_DEFINITIONS = 3
-#: The key of the object under construction.
-OWN = Key("param", "self")
 _REGISTERING = ("register_buffer", "register_parameter", "register_module", "add_module")
 
 
@@ -182,7 +180,7 @@ def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: 
     contract = contract_method(m, obj, name)
     if contract is not None:
         return contract(m, obj, arguments, node)
-    if obj.pending is not None and obj.module and not any(_reaches_state(m, value) for value in arguments.all()):
+    if obj.pending is not None and obj.module and not any(reaches_state(m, value) for value in arguments.all()):
         return opaque_method(m, obj, name, arguments, node)
     found = objects.read(m, obj, name)
     unknown = (isinstance(found, Symbol) and found.key == Key("attr", obj.key, name)) or isinstance(found, Method)
@@ -198,20 +196,6 @@ def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: 
         assert handler is not None
         return handler(m, obj, arguments, node)
     return opaque_method(m, obj, name, arguments, node)
-
-
-def _reaches_state(m: Machine, value: Value | None) -> bool:
-    """Whether code that gets *value* could change module state through it."""
-    for _, option in options(value) if value is not None else ():
-        if isinstance(option, Obj) and (option.module or option.cls is None):
-            return True
-        if isinstance(option, Function | Bound | Registry) or m.undefined(option):
-            return True
-        if isinstance(option, Seq) and any(_reaches_state(m, item) for _, item in option.items[:8]):
-            return True
-        if isinstance(option, Map) and any(_reaches_state(m, item) for _, _, item in option.entries[:8]):
-            return True
-    return False
 
 
 def attribute_like(arguments: Arguments) -> bool:
@@ -254,8 +238,6 @@ def _super_method(m: Machine, receiver: Super, name: str, arguments: Arguments, 
 
 def _outside_constructor(m: Machine, obj: Obj, node: Any) -> Value:
     """``super().__init__()`` of a class out of sight; torch's own modules reset themselves at the end."""
-    from lintinit.model.classes import ancestry
-
     for base in ancestry(m, obj.cls) if obj.cls is not None else ():
         method = resets_itself(base.name) if isinstance(base, External) and base.name.startswith("torch.nn.") else None
         if method is not None and isinstance(obj.cls, Class):
@@ -299,109 +281,3 @@ def _definitions(m: Machine, name: str) -> list[Function]:
         if isinstance(value := m.lookup(m.module(source), block.head[1] if block.head else ""), Class)
     ]
     return [function for function in found if isinstance(function, Function)][:_MAX_DEFINITIONS]
-
-
-# Functions of the tree.
-
-
-def follow_call(m: Machine, function: Function, receiver: Value | None, arguments: Arguments, node: Any) -> Value:
-    """Execute the body of *function* with *arguments*, unless it is running already or too deep."""
-    active = m.frame
-    repeats = 0
-    while active is not None:
-        repeats += active.function is not None and active.function.node is function.node
-        active = active.parent
-    if m.deep() or repeats > (1 if receiver is not None else 2):
-        return opaque_call(m, Symbol(Key("name", function.name)), function.name, arguments, node)
-    if isinstance(receiver, Obj) and not _at_home(m, function, receiver):
-        return opaque_method(m, receiver, function.name, arguments, node)
-    if not (
-        _reaches_state(m, receiver)
-        or any(_reaches_state(m, value) for value in arguments.all())
-        or may_matter(function.text)
-    ):
-        receivers = [receiver] if receiver is not None else []
-        return Symbol(Key("call", Key("name", function.name), *map(key_of, (*receivers, *arguments.all()))))
-    scope = Scope(function.scope.source, function.scope)
-    bind_parameters(m, function, receiver, arguments, scope)
-    return run_function(m, function, receiver, scope)
-
-
-def _at_home(m: Machine, function: Function, receiver: Obj) -> bool:
-    """Whether a method is worth following: of the object under construction, or of one defined in the same file.
-
-    What the methods of other files' classes register is looked at where those classes are.
-    """
-    frame = m.frame
-    while frame is not None and frame.parent is not None:
-        frame = frame.parent
-    if m.speculating or frame is None or function.scope.source is frame.scope.source:
-        return True
-    return receiver.key == OWN or frame.receiver is receiver or not receiver.module and function.name == "__init__"
-
-
-def run_function(m: Machine, function: Function, receiver: Value | None, scope: Scope) -> Value:
-    """Execute the body of *function* in *scope*, on the current path."""
-    saved = m.block, m.frame, m.discarded
-    m.block, m.discarded = function.block, None
-    m.entered.add(function.node)
-    caller = m.frame
-    m.frame = frame = Frame(scope, caller, function, receiver)
-    frame.own = caller is None or caller.function is None or (caller.own and receiver is caller.receiver)
-    frame.statement = caller.statement if caller is not None else None
-    m.depth += 1
-    try:
-        if type(function.node).__name__ == "Lambda":
-            return m.evaluate(function.node.body)
-        before = m.path
-        m.execute(function.node.body)
-        if m.path != FALSE:
-            frame.returns.append((m.path, NONE))
-        m.path = m.guards.any(guard for guard, _ in frame.returns)
-        if not frame.own and not (m.path == FALSE and "NotImplementedError" in function.text):
-            # What code outside the object under construction raises on is too rough a guess to build on.
-            m.path = before
-        if frame.yields is not None:
-            return frame.yields
-        return m.choose(frame.returns) if len(frame.returns) != 1 else frame.returns[0][1]
-    finally:
-        m.depth -= 1
-        m.block, m.frame, m.discarded = saved
-
-
-def bind_parameters(m: Machine, function: Function, receiver: Value | None, arguments: Arguments, scope: Scope) -> None:
-    """Give the parameters of *function* their values in *scope*."""
-    params = function.node.params
-    positional = list(arguments.positional)
-    if receiver is not None:
-        positional.insert(0, receiver)
-    keyword = dict(arguments.keyword)
-    for param in (*params.posonly_params, *params.params):
-        name = param.name.value
-        if positional:
-            scope.names[name] = positional.pop(0)
-        elif name in keyword:
-            scope.names[name] = keyword.pop(name)
-        else:
-            scope.names[name] = _default(m, function, param, arguments.open)
-    if type(params.star_arg).__name__ == "Param":
-        scope.names[params.star_arg.name.value] = Seq([(TRUE, value) for value in positional], not arguments.open)
-    for param in params.kwonly_params:
-        name = param.name.value
-        scope.names[name] = keyword.pop(name) if name in keyword else _default(m, function, param, arguments.open)
-    if params.star_kwarg is not None:
-        entries: list[tuple[int, Value, Value]] = [(TRUE, Const(name), value) for name, value in keyword.items()]
-        scope.names[params.star_kwarg.name.value] = Map(entries, not arguments.open)
-
-
-def _default(m: Machine, function: Function, param: Any, unknown: bool) -> Value:
-    if param.default is None or unknown:
-        return Symbol(fresh("param"))
-    return default_of(m, function, param)
-
-
-def default_of(m: Machine, function: Function, param: Any) -> Value:
-    """The value of a parameter's default, evaluated where the function was defined."""
-    scope = Scope(function.scope.source, function.scope) if function.scope.body_of is None else function.scope
-    with m.elsewhere(scope, function.block):
-        return m.evaluate(param.default)

@@ -11,8 +11,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import arithmetic
+from lintinit.model.classes import ancestry, is_open, lookup_class
 from lintinit.model.guards import FALSE, TRUE, Guard
 from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
+from lintinit.model.modules import MODULE_METHODS
+from lintinit.model.objects import force
 from lintinit.model.tensors import combine
 from lintinit.model.values import (
     NONE,
@@ -29,6 +32,7 @@ from lintinit.model.values import (
     Value,
     key_of,
 )
+from lintinit.semantics.torch_api import TENSOR_ATTRIBUTES, is_tensor_method
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
@@ -153,11 +157,6 @@ def _contains(m: Machine, left: Value, right: Value, node: Any) -> Guard:
 
 def has_attribute(m: Machine, value: Value, name: str) -> Guard:
     """When ``hasattr(value, name)`` holds."""
-    from lintinit.model.classes import is_open, lookup_class
-    from lintinit.model.methods import TENSOR_ATTRIBUTES, is_tensor_method
-    from lintinit.model.modules import MODULE_METHODS
-    from lintinit.model.objects import force
-
     if isinstance(value, Choice):
         return m.guards.any(m.guards.all(g, has_attribute(m, option, name)) for g, option in value.options)
     atom = Key("has", key_of(value), name)
@@ -194,8 +193,6 @@ def _sets_itself(m: Machine, name: str) -> bool:
 
 def is_instance(m: Machine, value: Value, kind: Value) -> Guard:
     """When ``isinstance(value, kind)`` holds."""
-    from lintinit.model.classes import ancestry
-
     if isinstance(kind, Choice | Seq):
         items = kind.items if isinstance(kind, Seq) else list(kind.options)
         return m.guards.any(m.guards.all(g, is_instance(m, value, option)) for g, option in items)

@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lintinit.model import modules, objects
-from lintinit.model.calls import OWN, default_of, run_function
+from lintinit.model import objects
 from lintinit.model.classes import is_module, lookup_class, member_of, methods_of
 from lintinit.model.entries import Entry, entries_of, may_allocate, may_register
+from lintinit.model.functions import OWN, default_of, run_function
 from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
 from lintinit.model.heap import Assignment, Map, Obj, Seq, Tensor, options
 from lintinit.model.interpreter import Interpreter
 from lintinit.model.machine import Frame, RunLimit
 from lintinit.model.scope import Scope
+from lintinit.model.state import own_state
 from lintinit.model.tensors import holds_integers
 from lintinit.model.values import (
     Bound,
@@ -101,7 +102,7 @@ class Construction:
             if not obj.module:
                 continue
             prefix = self._prefix(obj)
-            for name, guard, tensor in modules.own_state(m, obj):
+            for name, guard, tensor in own_state(m, obj):
                 exists = m.guards.all(guard, self.completed)
                 assignment = self._assignment(obj, name, tensor, guard)
                 if exists == FALSE or assignment is None or id(assignment) in self.known:

@@ -14,8 +14,8 @@ from lintinit.model.guards import FALSE, TRUE, Guard
 from lintinit.model.heap import Assignment, Map, Obj, Registry, Seq, Slice, Tensor, options
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
-from lintinit.model.modules import registry_delete, registry_items, registry_set
 from lintinit.model.regions import SOME
+from lintinit.model.state import registry_delete, registry_items, registry_set
 from lintinit.model.tensors import combine
 from lintinit.model.values import (
     NONE,

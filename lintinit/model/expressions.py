@@ -14,9 +14,10 @@ from lintinit.model.calls import evaluate_call
 from lintinit.model.comparisons import compare
 from lintinit.model.guards import FALSE, TRUE
 from lintinit.model.heap import Map, Seq, Tensor
-from lintinit.model.iteration import follow, rounds
+from lintinit.model.iteration import rounds
 from lintinit.model.scope import Scope
 from lintinit.model.subscripts import get_item, index_of
+from lintinit.model.targets import follow
 from lintinit.model.tensors import combine
 from lintinit.model.values import (
     NO,

@@ -11,6 +11,7 @@ from lintinit.model.heap import Seq, Slice, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.regions import SOME, Mask, Span
+from lintinit.model.subscripts import EVERYTHING, get_item, parts_of, region_of, set_item
 from lintinit.model.tensors import (
     allocate,
     as_dtype,
@@ -61,17 +62,6 @@ if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
 
-#: Attributes that every tensor has.
-TENSOR_ATTRIBUTES = frozenset(
-    "data device shape dtype grad requires_grad ndim is_meta is_cuda layout T mT itemsize nbytes".split()
-)
-
-
-def is_tensor_method(name: str) -> bool:
-    """Whether *name* is a method whose effect is known by more than its spelling."""
-    return name in _KNOWN or (name.endswith("_") and not name.startswith("_"))
-
-
 def tensor_method(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> Value:
     """``tensor.name(...)``."""
     if name in CASTS:
@@ -79,8 +69,6 @@ def tensor_method(m: Machine, tensor: Tensor, name: str, arguments: Arguments, n
     if name in ("to", "type", "type_as"):
         return _to(m, tensor, arguments)
     if name == "__setitem__" and len(arguments.positional) == 2:
-        from lintinit.model.subscripts import parts_of, set_item
-
         return set_item(m, tensor, parts_of(m, arguments.positional[0]), arguments.positional[1], node)
     if name in ("narrow", "select"):
         return _along(m, tensor, name, arguments, node)
@@ -175,8 +163,6 @@ def _part(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Value:
 
 def _along(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> Value:
     """``narrow`` and ``select`` as the subscripts that they stand for."""
-    from lintinit.model.subscripts import EVERYTHING, get_item
-
     dim, start = arguments.get(0, "dim"), arguments.get(1, "start", "index")
     length = arguments.get(2, "length")
     if not isinstance(dim, Const) or type(dim.value) is not int or dim.value < 0 or start is None:
@@ -236,8 +222,6 @@ def _in_place(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node:
 
 
 def _indexed_write(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> None:
-    from lintinit.model.subscripts import region_of
-
     at = INDEXED_WRITES[name]
     index = m.known(arguments.get(at, "index", "indices") or Symbol(fresh()))
     use(m, index, "index", node)
@@ -276,35 +260,3 @@ def computed(m: Machine, name: str, operands: list[Value], arguments: Arguments,
         first = operands[0] if operands else None
         result = replace(result, content="permutation", shape=first.shape if isinstance(first, Tensor) else None)
     return result
-
-
-_KNOWN = (
-    VIEWS_IN_ORDER
-    | VIEWS_REARRANGED
-    | VIEWS_OF_PARTS
-    | METADATA
-    | OVERWRITES
-    | VALUE_FUNCTIONS
-    | INT64_RESULTS
-    | BOOL_RESULTS
-    | FLOAT_RESULTS
-    | set(ALLOCATORS)
-    | set(CASTS)
-    | set(INDEX_ARGUMENTS)
-    | {
-        "clone",
-        "item",
-        "tolist",
-        "float",
-        "type",
-        "sort",
-        "topk",
-        "cumsum",
-        "sum",
-        "max",
-        "min",
-        "unique",
-        "clamp",
-        "repeat",
-    }
-)

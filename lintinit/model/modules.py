@@ -1,58 +1,42 @@
-"""``torch.nn.Module``: registration, walking over state, and what its own methods do."""
+"""``torch.nn.Module``: what its own methods do, and the contracts of library classes built on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import objects
+from lintinit.model.attributes import get_attribute
 from lintinit.model.classes import ancestry, member_of
 from lintinit.model.guards import FALSE, TRUE, Guard
-from lintinit.model.heap import Handle, Map, Obj, Registry, Seq, Tensor, options
+from lintinit.model.heap import Handle, Map, Obj, Seq, Tensor
 from lintinit.model.machine import Arguments
-from lintinit.model.tensors import clear, overwrite
+from lintinit.model.state import (
+    attribute_name,
+    children_of,
+    empty_state,
+    modules_of,
+    own_state,
+    register,
+    state_of,
+)
+from lintinit.model.tensors import overwrite
 from lintinit.model.values import (
     NONE,
     Bound,
-    Choice,
     Class,
     Const,
     External,
     Symbol,
     Value,
     fresh,
-    text_of,
 )
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
 Handler = Callable[["Machine", Obj, Arguments, Any], Value]
-
-
-# Registration.
-
-
-def attribute_name(value: Value) -> str | None:
-    """The attribute that a name argument stands for; unknown parts are written as in an f-string."""
-    if isinstance(value, Const):
-        return value.value if isinstance(value.value, str) else None
-    if isinstance(value, Symbol):
-        text = text_of(value.key)
-        return text if value.key.kind == "text" else "{" + text + "}"
-    return None
-
-
-def register(m: Machine, obj: Obj, name: Value, value: Value, handle: Handle | None) -> Value:
-    """Register *value* as the state *name* of *obj*; with *handle* as a buffer."""
-    if isinstance(name, Choice):
-        return m.each(name, lambda option: register(m, obj, option, value, handle))
-    attribute = attribute_name(name)
-    if attribute is not None:
-        obj.module = True
-        objects.write(m, obj, attribute, value, buffer=handle)
-    return NONE
 
 
 def _register_buffer(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
@@ -73,71 +57,6 @@ def _register_parameter(m: Machine, obj: Obj, arguments: Arguments, node: Any) -
 def _add_module(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
     name, value = arguments.get(0, "name"), arguments.get(1, "module")
     return register(m, obj, name, value, None) if name is not None and value is not None else NONE
-
-
-# Walking over state.
-
-
-def children_of(m: Machine, obj: Obj) -> Iterator[tuple[str, Guard, Obj]]:
-    """Child modules with their names and when they exist."""
-    for name, value in list(obj.attrs.items()):
-        for guard, option in options(value):
-            if isinstance(option, Obj) and option.module:
-                yield name, guard, option
-    if obj.items is not None:
-        for guard, key, value in obj.items.entries:
-            for inner, option in options(value):
-                both = m.guards.all(guard, inner)
-                if isinstance(option, Obj) and both != FALSE:
-                    yield attribute_name(key) or str(key), both, option
-
-
-def own_state(m: Machine, obj: Obj) -> Iterator[tuple[str, Guard, Tensor]]:
-    """Parameters and buffers that *obj* holds itself: name, when it exists, and the tensor."""
-    for name, value in list(obj.attrs.items()):
-        for guard, option in options(value):
-            if isinstance(option, Tensor) and option.handle is not None:
-                yield name, guard, option
-    if obj.items is not None:
-        for guard, key, value in obj.items.entries:
-            for inner, option in options(value):
-                both = m.guards.all(guard, inner)
-                if isinstance(option, Tensor) and both != FALSE:
-                    yield attribute_name(key) or "?", both, option
-
-
-def modules_of(m: Machine, obj: Obj) -> Iterator[tuple[str, Guard, Obj]]:
-    """*obj* and all modules below it, each once."""
-    seen: set[int] = set()
-    pending: list[tuple[str, Guard, Obj]] = [("", TRUE, obj)]
-    while pending:
-        prefix, guard, module = pending.pop(0)
-        if id(module) in seen:
-            continue
-        seen.add(id(module))
-        yield prefix, guard, module
-        for name, inner, child in children_of(m, module):
-            pending.append((f"{prefix}.{name}".lstrip("."), m.guards.all(guard, inner), child))
-
-
-def state_of(m: Machine, obj: Obj) -> Iterator[tuple[str, Guard, Tensor]]:
-    """State of *obj* and of all modules below it."""
-    for prefix, guard, module in modules_of(m, obj):
-        for name, inner, tensor in own_state(m, module):
-            both = m.guards.all(guard, inner)
-            if both != FALSE:
-                yield f"{prefix}.{name}".lstrip("."), both, tensor
-
-
-def empty_state(m: Machine, obj: Obj, node: Any) -> None:
-    """``to_empty``: all memory is replaced by memory that nobody wrote."""
-    for _, _, tensor in state_of(m, obj):
-        clear(m, tensor)
-        if not tensor.storage.allocator and m.block is not None:
-            from lintinit.model.heap import Site
-
-            tensor.storage.allocator = "to_empty"
-            tensor.storage.site = Site(m.block, node)
 
 
 def _listing(kind: str | None, named: bool) -> Handler:
@@ -225,7 +144,7 @@ def _get(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
 
 
 def _below(m: Machine, value: Value, name: str, node: Any) -> Value:
-    from lintinit.model.attributes import get_attribute
+    # Looking into a container compares keys, which asks what attributes modules have: the methods in this file.
     from lintinit.model.containers import object_item
 
     if isinstance(value, Obj) and value.items is not None:
@@ -319,32 +238,3 @@ def contract_method(m: Machine, obj: Obj, name: str) -> Handler | None:
 def module_method(m: Machine, obj: Obj, name: str) -> Handler | None:
     """What the outside base classes of *obj* do for a method *name* that the tree does not define."""
     return MODULE_METHODS.get(name) if obj.module or obj.cls is None else None
-
-
-# ``_parameters`` and ``_buffers`` as dicts.
-
-
-def registry_items(m: Machine, registry: Registry) -> Map:
-    """The entries of ``module._parameters`` or ``module._buffers``."""
-    kind = {"_parameters": "parameter", "_buffers": "buffer"}.get(registry.kind)
-    if registry.kind == "_modules":
-        return Map([(guard, Const(name), child) for name, guard, child in children_of(m, registry.owner)])
-    found = [
-        (guard, Const(name), tensor)
-        for name, guard, tensor in own_state(m, registry.owner)
-        if kind is None or (tensor.handle is not None and tensor.handle.kind == kind)
-    ]
-    return Map(list(found))
-
-
-def registry_set(m: Machine, registry: Registry, key: Value, value: Value) -> None:
-    """``module._buffers[key] = value``."""
-    handle = Handle(External("torch.nn.Buffer"), "buffer", Const(False)) if registry.kind == "_buffers" else None
-    register(m, registry.owner, key, value, handle)
-
-
-def registry_delete(m: Machine, registry: Registry, key: Value) -> None:
-    """``del module._buffers[key]``."""
-    name = attribute_name(key)
-    if name is not None:
-        objects.delete(m, registry.owner, name)

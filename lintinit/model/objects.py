@@ -15,7 +15,6 @@ from lintinit.model.guards import FALSE
 from lintinit.model.heap import (
     Assignment,
     Handle,
-    Map,
     Obj,
     Registry,
     Site,
@@ -41,7 +40,6 @@ from lintinit.model.values import (
     fresh,
     text_of,
 )
-from lintinit.semantics.torch_api import CONTAINERS
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -151,19 +149,6 @@ def wrap(m: Machine, cls: Value, arguments: Arguments) -> Value:
         return Tensor(option.storage, option.dtype, option.region, option.shape, option.layout, handle, option.content)
 
     return m.each(data, wrapped) if data is not None else Symbol(fresh("tensor"))
-
-
-def external_object(m: Machine, name: str, arguments: Arguments) -> Obj:
-    """An instance of a class outside the tree: a torch module, a container."""
-    made = Obj(External(name), fresh("object"), module=True, site=m.statement())
-    m.objects.append(made)
-    if name in CONTAINERS:
-        from lintinit.model.containers import fill_container
-
-        made.items = Map()
-        made.keyed = name.endswith("Dict")
-        fill_container(m, made, arguments)
-    return made
 
 
 def stand_in(m: Machine, symbol: Symbol) -> Obj:

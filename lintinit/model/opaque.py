@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lintinit.model.classes import ancestry
 from lintinit.model.guards import FALSE, Guard
 from lintinit.model.heap import Map, Obj, Seq, Tensor, options
+from lintinit.model.state import state_of
 from lintinit.model.tensors import overwrite
 from lintinit.model.values import Const, External, Key, Symbol, Value, key_of
 from lintinit.semantics.torch_api import resets_itself
@@ -74,8 +75,6 @@ def _is_torchs(m: Machine, obj: Obj, name: str) -> bool:
 
 def fill_state(m: Machine, obj: Obj) -> None:
     """Something presumably gave all present state of *obj* its values."""
-    from lintinit.model.modules import state_of
-
     for _, guard, tensor in state_of(m, obj):
         before = m.path
         m.path = m.guards.all(before, guard)

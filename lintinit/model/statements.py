@@ -12,10 +12,11 @@ from lintinit.model.containers import container_method
 from lintinit.model.expressions import OPERATORS, binary
 from lintinit.model.guards import FALSE, Guard
 from lintinit.model.heap import Map, Obj, Registry, Seq, Site, Tensor
-from lintinit.model.iteration import assign, counter, follow, rounds
+from lintinit.model.iteration import counter, rounds
 from lintinit.model.machine import Arguments, Loop, is_alternative
-from lintinit.model.modules import registry_delete
+from lintinit.model.state import registry_delete
 from lintinit.model.subscripts import index_of, region_of
+from lintinit.model.targets import assign, follow
 from lintinit.model.tensors import use, write_region
 from lintinit.model.values import (
     NONE,

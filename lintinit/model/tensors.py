@@ -24,7 +24,7 @@ from lintinit.model.values import (
     key_of,
 )
 from lintinit.semantics.dtypes import BOOL, FLOAT, PYTHON_TYPES
-from lintinit.semantics.torch_api import VIEWS_REARRANGED
+from lintinit.semantics.torch_api import VIEWS_REARRANGED, is_tensor_method
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
@@ -235,8 +235,6 @@ def tensor_attribute(m: Machine, tensor: Tensor, name: str, node: Any) -> Value:
         case "is_cuda" | "layout" | "itemsize" | "nbytes" | "is_sparse" | "is_quantized" | "names":
             return _about(tensor, name)
     if tensor.handle is not None and name not in VIEWS_REARRANGED:
-        from lintinit.model.methods import is_tensor_method
-
         if not is_tensor_method(name):
             return _about(tensor, name)
     return Method(tensor, name)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from lintinit.model import methods, objects, standard
 from lintinit.model.arithmetic import difference
 from lintinit.model.classes import parameter_kind
-from lintinit.model.heap import Obj, Seq, Tensor
+from lintinit.model.containers import fill_container
+from lintinit.model.heap import Map, Obj, Seq, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.opaque import opaque_call
+from lintinit.model.state import empty_state
 from lintinit.model.tensors import (
     allocate,
     as_dtype,
@@ -37,6 +39,7 @@ from lintinit.model.values import (
 from lintinit.semantics.dtypes import FLOAT, INT64, LEGACY_TENSORS
 from lintinit.semantics.torch_api import (
     ALLOCATORS,
+    CONTAINERS,
     CONVERSIONS,
     INIT_NAMESPACE,
     INT64_RESULTS,
@@ -229,7 +232,13 @@ def _module(m: Machine, function: str, arguments: Arguments) -> Value:
     name = f"torch.nn.{function}"
     if function.startswith("Uninitialized"):
         return Symbol(fresh("tensor"))
-    return objects.external_object(m, name, arguments)
+    made = Obj(External(name), fresh("object"), module=True, site=m.statement())
+    m.objects.append(made)
+    if name in CONTAINERS:
+        made.items = Map()
+        made.keyed = name.endswith("Dict")
+        fill_container(m, made, arguments)
+    return made
 
 
 def _numpy(m: Machine, function: str, arguments: Arguments, node: Any) -> Value:
@@ -268,8 +277,6 @@ def _skip_init(m: Machine, arguments: Arguments, node: Any) -> Value:
     if isinstance(cls, Class | External):
         made = m.call(cls, _rest(arguments), node)
         if isinstance(made, Obj):
-            from lintinit.model.modules import empty_state
-
             empty_state(m, made, node)
         return made
     return Symbol(fresh())

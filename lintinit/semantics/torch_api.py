@@ -7,6 +7,8 @@ https://docs.pytorch.org/docs/stable/.
 
 from __future__ import annotations
 
+from lintinit.semantics.dtypes import CASTS
+
 #: Functions and methods whose result is memory that nobody wrote, by the position of what sizes it.
 ALLOCATORS = {
     "empty": "sizes",
@@ -173,3 +175,28 @@ def resets_itself(name: str) -> str | None:
 
 #: Context managers under which tensors are made on the meta device.
 META_CONTEXTS = frozenset({"init_empty_weights", "init_on_device", "no_init_weights_meta", "meta_device"})
+
+#: Attributes that every tensor has.
+TENSOR_ATTRIBUTES = frozenset(
+    "data device shape dtype grad requires_grad ndim is_meta is_cuda layout T mT itemsize nbytes".split()
+)
+_KNOWN = (
+    VIEWS_IN_ORDER
+    | VIEWS_REARRANGED
+    | VIEWS_OF_PARTS
+    | METADATA
+    | OVERWRITES
+    | VALUE_FUNCTIONS
+    | INT64_RESULTS
+    | BOOL_RESULTS
+    | FLOAT_RESULTS
+    | set(ALLOCATORS)
+    | set(CASTS)
+    | set(INDEX_ARGUMENTS)
+    | set("clone item tolist float type sort topk cumsum sum max min unique clamp repeat".split())
+)
+
+
+def is_tensor_method(name: str) -> bool:
+    """Whether *name* is a method whose effect is known by more than its spelling."""
+    return name in _KNOWN or (name.endswith("_") and not name.startswith("_"))
