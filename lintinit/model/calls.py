@@ -156,7 +156,7 @@ def call_method(m: Machine, receiver: Value, name: str, arguments: Arguments, no
     if isinstance(receiver, Obj):
         return _object_method(m, receiver, name, arguments, node)
     if isinstance(receiver, Seq | Map | Registry | Const):
-        result = container_method(m, receiver, name, arguments, node)
+        result = container_method(m, receiver, name, arguments)
         return result if result is not None else Symbol(fresh())
     if isinstance(receiver, Super):
         return _super_method(m, receiver, name, arguments, node)
@@ -186,7 +186,7 @@ def _object_method(m: Machine, obj: Obj, name: str, arguments: Arguments, node: 
     unknown = (isinstance(found, Symbol) and found.key == Key("attr", obj.key, name)) or isinstance(found, Method)
     if not unknown:
         return m.each(found, lambda option: m.call(option, arguments, node))
-    result = container_method(m, obj, name, arguments, node)
+    result = container_method(m, obj, name, arguments)
     if result is not None:
         return result
     handler = module_method(m, obj, name)
@@ -261,12 +261,16 @@ def _symbol_method(m: Machine, receiver: Symbol, name: str, arguments: Arguments
             mine = m.guards.all(left, m.guards.atom(fresh("definition"))) if function is not found[-1] else left
             results.append((mine, function))
             left = m.guards.minus(left, mine)
-        return m.each(m.choose(results), lambda function: m.call(Bound(function, receiver), arguments, node))
+        return m.each(m.choose(results), lambda option: m.call(_method_of(option, receiver), arguments, node))
     if receiver.sources:
         return Symbol(
             Key("call", Key("attr", receiver.key, name), *(key_of(a) for a in arguments.all())), receiver.sources
         )
     return opaque_method(m, receiver, name, arguments, node)
+
+
+def _method_of(value: Value, receiver: Value) -> Value:
+    return Bound(value, receiver) if isinstance(value, Function) else value
 
 
 def _definitions(m: Machine, name: str) -> list[Function]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -175,8 +174,8 @@ def add_item(m: Machine, obj: Obj, key: Value, value: Value, guard: Guard = TRUE
             continue
         obj.items.entries.append((both, key, state))
         if isinstance(state, Tensor):
-            site, callers, inner = objects.registration_site(m, state.storage, "")
-            obj.history.setdefault(name, []).append(Assignment(both, state, site, callers, True, inner))
+            site, callers, within = objects.registration_site(m, state.storage, "")
+            obj.history.setdefault(name, []).append(Assignment(both, state, site, callers, True, within))
 
 
 def object_item(m: Machine, value: Obj | Registry, key: Value, node: Any) -> Value:
@@ -215,22 +214,19 @@ def set_object_item(m: Machine, value: Obj | Registry, key: Value, new: Value) -
 # Methods.
 
 
-def container_method(m: Machine, value: Value, name: str, arguments: Arguments, node: Any) -> Value | None:
+def container_method(m: Machine, value: Value, name: str, arguments: Arguments) -> Value | None:
     """The result of a method of a list, dict, string or container; None where it is none of theirs."""
-    handler: Callable[[Machine, Any, str, Arguments], Value | None]
     if isinstance(value, Seq):
-        handler = _list_method
-    elif isinstance(value, Map):
-        handler = _dict_method
-    elif isinstance(value, Registry):
-        handler = _registry_method
-    elif isinstance(value, Obj) and value.items is not None:
-        handler = _module_container_method
-    elif isinstance(value, Const) and isinstance(value.value, str):
-        handler = _text_method
-    else:
-        return None
-    return handler(m, value, name, arguments)
+        return _list_method(m, value, name, arguments)
+    if isinstance(value, Map):
+        return _dict_method(m, value, name, arguments)
+    if isinstance(value, Registry):
+        return _registry_method(m, value, name, arguments)
+    if isinstance(value, Obj) and value.items is not None:
+        return _module_container_method(m, value, name, arguments)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return _text_method(m, value, name, arguments)
+    return None
 
 
 def _list_method(m: Machine, value: Seq, name: str, arguments: Arguments) -> Value | None:
@@ -329,7 +325,8 @@ def _module_container_method(m: Machine, value: Obj, name: str, arguments: Argum
 
 
 _TEXT_METHODS = frozenset(
-    "startswith endswith lower upper replace strip lstrip rstrip removeprefix removesuffix format count find title".split()
+    "startswith endswith lower upper title replace strip lstrip rstrip removeprefix removesuffix format count"
+    " find".split()
 )
 
 

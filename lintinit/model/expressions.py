@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from lintinit._lazy import cst
 from lintinit.model import arithmetic
 from lintinit.model.attributes import get_attribute
 from lintinit.model.calls import evaluate_call
 from lintinit.model.comparisons import compare
-from lintinit.model.guards import FALSE, TRUE
+from lintinit.model.guards import FALSE, TRUE, Guard
+from lintinit.model.handlers import handles
 from lintinit.model.heap import Map, Seq, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.scope import Scope
@@ -37,8 +39,7 @@ from lintinit.model.values import (
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
 
-Handler = Callable[["Machine", Any], Value]
-EXPRESSIONS: dict[str, Handler] = {}
+HANDLERS: dict[str, Callable[[Machine, Any], Value]] = {}
 
 _BUILTINS = frozenset(vars(builtins))
 _LITERALS = {"None": NONE, "True": YES, "False": NO, "Ellipsis": Const(...)}
@@ -49,16 +50,8 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def _handles(*names: str) -> Callable[[Handler], Handler]:
-    def register(handler: Handler) -> Handler:
-        EXPRESSIONS.update(dict.fromkeys(names, handler))
-        return handler
-
-    return register
-
-
-@_handles("Name")
-def _name(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Name")
+def _name(m: Machine, node: cst.Name) -> Value:
     name = node.value
     if name in _LITERALS:
         return _LITERALS[name]
@@ -78,61 +71,61 @@ def resolve(m: Machine, name: str) -> Value:
     return External(f"builtins.{name}") if name in _BUILTINS else Symbol(Key("name", name))
 
 
-@_handles("Integer", "Float", "Imaginary", "SimpleString")
-def _literal(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Integer", "Float", "Imaginary", "SimpleString")
+def _literal(m: Machine, node: cst.Integer | cst.Float | cst.Imaginary | cst.SimpleString) -> Value:
     try:
         return Const(ast.literal_eval(node.value))
     except (ValueError, SyntaxError, MemoryError):
         return Symbol(fresh())
 
 
-@_handles("Ellipsis")
-def _ellipsis(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Ellipsis")
+def _ellipsis(m: Machine, node: cst.Ellipsis) -> Value:
     return Const(...)
 
 
-@_handles("ConcatenatedString")
-def _concatenated(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "ConcatenatedString")
+def _concatenated(m: Machine, node: cst.ConcatenatedString) -> Value:
     return arithmetic.binary("+", m.evaluate(node.left), m.evaluate(node.right))
 
 
-@_handles("FormattedString")
-def _formatted(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "FormattedString")
+def _formatted(m: Machine, node: cst.FormattedString) -> Value:
     parts: list[Value] = []
     for part in node.parts:
-        if type(part).__name__ == "FormattedStringText":
+        if isinstance(part, cst.FormattedStringText):
             parts.append(Const(part.value.replace("{{", "{").replace("}}", "}")))
-        else:
+        elif isinstance(part, cst.FormattedStringExpression):
             parts.append(m.evaluate(part.expression))
     return _joined(m, parts)
 
 
 def _joined(m: Machine, parts: list[Value]) -> Value:
-    for at, part in enumerate(parts):
-        if isinstance(part, Choice):
-            return m.each(part, lambda option: _joined(m, [*parts[:at], option, *parts[at + 1 :]]))
-    return arithmetic.text(parts)
+    at = next((at for at, part in enumerate(parts) if isinstance(part, Choice)), None)
+    if at is None:
+        return arithmetic.text(parts)
+    return m.each(parts[at], lambda option: _joined(m, [*parts[:at], option, *parts[at + 1 :]]))
 
 
-@_handles("Attribute")
-def _attribute(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Attribute")
+def _attribute(m: Machine, node: cst.Attribute) -> Value:
     return m.each(m.evaluate(node.value), lambda value: get_attribute(m, value, node.attr.value, node))
 
 
-@_handles("Call")
-def _call(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Call")
+def _call(m: Machine, node: cst.Call) -> Value:
     return evaluate_call(m, node)
 
 
-@_handles("Subscript")
-def _subscript(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Subscript")
+def _subscript(m: Machine, node: cst.Subscript) -> Value:
     value = m.evaluate(node.value)
     index = index_of(m, node)
     return m.each(value, lambda option: get_item(m, option, index, node))
 
 
-@_handles("BinaryOperation")
-def _binary(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "BinaryOperation")
+def _binary(m: Machine, node: cst.BinaryOperation) -> Value:
     return binary(m, OPERATORS[type(node.operator).__name__], m.evaluate(node.left), m.evaluate(node.right), node)
 
 
@@ -174,15 +167,15 @@ def _interpolated(template: str, value: Value) -> Value:
     return arithmetic.text(parts)
 
 
-@_handles("BooleanOperation")
-def _boolean(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "BooleanOperation")
+def _boolean(m: Machine, node: cst.BooleanOperation) -> Value:
     left = m.evaluate(node.left)
     test = m.truth(left)
     take_left = m.guards.negate(test) if type(node.operator).__name__ == "And" else test
     return m.choose([(take_left, left), *_on_path(m, m.guards.negate(take_left), node.right)])
 
 
-def _on_path(m: Machine, guard: int, node: Any) -> list[tuple[int, Value]]:
+def _on_path(m: Machine, guard: Guard, node: cst.BaseExpression) -> list[tuple[Guard, Value]]:
     """The value of *node*, evaluated only where *guard* holds."""
     before = m.path
     m.path = m.guards.all(before, guard)
@@ -194,8 +187,8 @@ def _on_path(m: Machine, guard: int, node: Any) -> list[tuple[int, Value]]:
     return [(guard, value)]
 
 
-@_handles("Comparison")
-def _comparison(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Comparison")
+def _comparison(m: Machine, node: cst.Comparison) -> Value:
     result: Value = YES
     left = m.evaluate(node.left)
     for target in node.comparisons:
@@ -208,8 +201,8 @@ def _comparison(m: Machine, node: Any) -> Value:
     return result
 
 
-@_handles("UnaryOperation")
-def _unary(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "UnaryOperation")
+def _unary(m: Machine, node: cst.UnaryOperation) -> Value:
     value = m.evaluate(node.expression)
     name = type(node.operator).__name__
     if name == "Not":
@@ -229,18 +222,18 @@ def _signed(m: Machine, name: str, value: Value, node: Any) -> Value:
     return Symbol(Key("op", "~", key_of(value)))
 
 
-@_handles("IfExp")
-def _conditional(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "IfExp")
+def _conditional(m: Machine, node: cst.IfExp) -> Value:
     test = m.truth(m.evaluate(node.test))
     return m.choose([*_on_path(m, test, node.body), *_on_path(m, m.guards.negate(test), node.orelse)])
 
 
-@_handles("Tuple", "List", "Set")
-def _display(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Tuple", "List", "Set")
+def _display(m: Machine, node: cst.Tuple | cst.List | cst.Set) -> Value:
     result = Seq([])
     for element in node.elements:
         value = m.evaluate(element.value)
-        if type(element).__name__ == "StarredElement":
+        if isinstance(element, cst.StarredElement):
             found = rounds(m, value)
             result.items += found.items
             if not found.exact:
@@ -250,12 +243,12 @@ def _display(m: Machine, node: Any) -> Value:
     return result
 
 
-@_handles("Dict")
-def _dict(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Dict")
+def _dict(m: Machine, node: cst.Dict) -> Value:
     result = Map()
     for element in node.elements:
         value = m.evaluate(element.value)
-        if type(element).__name__ == "DictElement":
+        if isinstance(element, cst.DictElement):
             result.entries.append((TRUE, m.evaluate(element.key), value))
         elif isinstance(value, Map):
             result.entries += value.entries
@@ -265,8 +258,8 @@ def _dict(m: Machine, node: Any) -> Value:
     return result
 
 
-@_handles("ListComp", "SetComp", "GeneratorExp")
-def _comprehension(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "ListComp", "SetComp", "GeneratorExp")
+def _comprehension(m: Machine, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
     result = Seq([])
 
     def collect() -> None:
@@ -278,8 +271,8 @@ def _comprehension(m: Machine, node: Any) -> Value:
     return result
 
 
-@_handles("DictComp")
-def _dict_comprehension(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "DictComp")
+def _dict_comprehension(m: Machine, node: cst.DictComp) -> Value:
     result = Map()
 
     def collect() -> None:
@@ -289,14 +282,14 @@ def _dict_comprehension(m: Machine, node: Any) -> Value:
     return result
 
 
-def _comprehend(m: Machine, clause: Any, collect: Callable[[], None]) -> bool:
+def _comprehend(m: Machine, clause: cst.CompFor, collect: Callable[[], None]) -> bool:
     """Run *collect* for every round of a comprehension; whether all rounds are known."""
     assert m.frame is not None
     outer = m.frame.scope
     m.frame.scope = Scope(outer.source, outer)
     exact = True
 
-    def run(clause: Any) -> None:
+    def run(clause: cst.CompFor) -> None:
         nonlocal exact
 
         def round_() -> None:
@@ -319,27 +312,29 @@ def _comprehend(m: Machine, clause: Any, collect: Callable[[], None]) -> bool:
     return exact
 
 
-@_handles("Lambda")
-def _lambda(m: Machine, node: Any) -> Value:
-    assert m.frame is not None and m.block is not None
+@handles(HANDLERS, "Lambda")
+def _lambda(m: Machine, node: cst.Lambda) -> Value:
+    assert m.frame is not None
+    assert m.block is not None
     return Function("lambda", m.frame.scope, m.block, node)
 
 
-@_handles("NamedExpr")
-def _walrus(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "NamedExpr")
+def _walrus(m: Machine, node: cst.NamedExpr) -> Value:
     assert m.frame is not None
+    assert isinstance(node.target, cst.Name)
     value = m.evaluate(node.value)
     m.store(m.frame.scope.names, node.target.value, value)
     return value
 
 
-@_handles("Await")
-def _await(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Await")
+def _await(m: Machine, node: cst.Await) -> Value:
     return m.evaluate(node.expression)
 
 
-@_handles("Yield")
-def _yield(m: Machine, node: Any) -> Value:
+@handles(HANDLERS, "Yield")
+def _yield(m: Machine, node: cst.Yield) -> Value:
     assert m.frame is not None
     if m.frame.yields is None:
         m.frame.yields = Seq([])
@@ -349,7 +344,7 @@ def _yield(m: Machine, node: Any) -> Value:
         return NONE
     if node.value is None:
         return NONE
-    if type(node.value).__name__ == "From":
+    if isinstance(node.value, cst.From):
         found = rounds(m, m.evaluate(node.value.item))
         m.frame.yields.items += [(m.guards.all(m.path, guard), value) for guard, value in found.items]
         if not found.exact:
