@@ -121,7 +121,6 @@ def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
     site = state.assignment.site
     names = ", ".join(dict.fromkeys(suspect.state.name for suspect in suspects))
     confidence: Confidence = "high" if first.always and first.role.name != "unknown" else "low"
-    position = site.block.position(site.node)
     return Finding(
         rule=RULE.name,
         code=RULE.code,
@@ -129,7 +128,7 @@ def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
         confidence=confidence,
         message=_message(first, names),
         path=site.block.source.path,
-        position=position,
+        position=site.position,
         labels=tuple(dict.fromkeys(label for suspect in suspects for label in _labels(model, suspect))),
         attribute=names,
         owner="self" if state.owner is state.construction.target else own_name(state.owner),

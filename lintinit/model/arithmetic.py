@@ -88,12 +88,13 @@ def split(value: Value, is_counter: Callable[[Key], bool]) -> tuple[Key, int, Va
 
 def _fold(op: str, left: Const, right: Const) -> Value:
     try:
-        if op == "**" and abs(right.value) > _MAX_BITS or op == "<<" and right.value > _MAX_BITS:
+        if (op == "**" and abs(right.value) > _MAX_BITS) or (op == "<<" and right.value > _MAX_BITS):
             return Symbol(Key("op", op, key_of(left), key_of(right)))
         if op == "*" and isinstance(left.value, str | bytes) and right.value > _MAX_TEXT:
             return Symbol(Key("op", op, key_of(left), key_of(right)))
         return Const(_FOLD[op](left.value, right.value), swept=left.swept or right.swept)
-    except Exception:  # noqa: BLE001 -- the checked code would raise here too
+    except Exception:
+        # The checked code would raise here too.
         return Symbol(Key("op", op, key_of(left), key_of(right)))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from lintinit.model import objects
 from lintinit.model.classes import lookup_class, namespace_of
@@ -65,7 +65,7 @@ def get_attribute(m: Machine, value: Value, name: str, node: Any) -> Value:
     return Method(value, name)
 
 
-def _is_classmethod(value: Value) -> bool:
+def _is_classmethod(value: Value) -> TypeGuard[Function]:
     return isinstance(value, Function) and value.is_a("classmethod")
 
 
@@ -119,7 +119,12 @@ def set_attribute(m: Machine, owner: Value, name: str, value: Value, target: Any
     elif isinstance(owner, Symbol):
         if name == "data" and owner.key.kind == "attr" and _has_tensor(value):
             base, attribute = owner.key.parts
-            objects.write(m, objects.stand_in(m, Symbol(base)), attribute, _as_parameter(m, value))
+            objects.write(
+                m,
+                objects.stand_in(m, Symbol(base)),
+                attribute,
+                _under(m, value, Handle(External("torch.nn.Parameter"), "parameter")),
+            )
         else:
             objects.write(m, objects.stand_in(m, owner), name, value)
     elif isinstance(owner, Obj):
@@ -133,8 +138,8 @@ def _has_tensor(value: Value) -> bool:
     return any(isinstance(option, Tensor) for _, option in options(value))
 
 
-def _as_parameter(m: Machine, value: Value) -> Value:
-    handle = Handle(External("torch.nn.Parameter"), "parameter")
+def _under(m: Machine, value: Value, handle: Handle) -> Value:
+    """*value* with the tensors in it under another handle."""
 
     def shown(option: Value) -> Value:
         if isinstance(option, Tensor):
@@ -152,14 +157,7 @@ def _set_data(m: Machine, owner: Tensor, value: Value, target: Any) -> None:
         for guard, option in options(holder):
             option = m.stand_ins.get(option.key, option) if isinstance(option, Symbol) else option
             if isinstance(option, Obj) and m.guards.all(guard, m.path) != FALSE:
-                handle = owner.handle
-
-                def kept(new: Value) -> Value:
-                    if not isinstance(new, Tensor):
-                        return new
-                    return Tensor(new.storage, new.dtype, new.region, new.shape, new.layout, handle)
-
-                objects.write(m, option, node.attr.value, m.each(value, kept))
+                objects.write(m, option, node.attr.value, _under(m, value, owner.handle))
         return
     replace_data(m, owner, value)
 

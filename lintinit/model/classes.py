@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from lintinit._lazy import cst
 from lintinit.model.scope import Scope
 from lintinit.model.values import (
     Choice,
@@ -35,8 +36,8 @@ def bases_of(m: Machine, cls: Class) -> tuple[Value, ...]:
         with m.elsewhere(cls.scope, cls.block):
             for base in cls.node.bases:
                 node = base.value
-                while type(node).__name__ == "Subscript":
-                    node = node.value  # type: ignore[union-attr]
+                while isinstance(node, cst.Subscript):
+                    node = node.value
                 found.append(_as_class(m.evaluate(node)))
         cls.bases = tuple(base for base in found if base is not cls)
     return cls.bases

@@ -213,7 +213,10 @@ def is_instance(m: Machine, value: Value, kind: Value) -> Guard:
         if kind in line or (name == "Module" and value.module):
             return TRUE
         known = isinstance(kind, Class) or kind in (External("torch.nn.Module"), External("torch.Tensor"))
-        if known or all(isinstance(c, Class) or c.name.startswith(("torch.nn.", "builtins.")) for c in line):
+        if known or all(
+            isinstance(c, Class) or (isinstance(c, External) and c.name.startswith(("torch.nn.", "builtins.")))
+            for c in line
+        ):
             return FALSE
         return _unknown(m, value, kind)
     builtin = {"str": str, "int": int, "float": float, "bool": bool, "list": Seq, "tuple": Seq, "dict": Map}.get(name)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from lintinit._lazy import cst
 from lintinit.model import objects
 from lintinit.model.classes import is_module, lookup_class, member_of, methods_of
 from lintinit.model.entries import Entry, entries_of, may_allocate, may_register
@@ -126,9 +127,9 @@ class Construction:
         for key in keys:
             for assignment in reversed(obj.history.get(key, ())):
                 value = assignment.value
-                if isinstance(value, Tensor) and value.storage is tensor.storage:
-                    if self.machine.guards.all(assignment.guard, guard) != FALSE:
-                        return assignment
+                same = isinstance(value, Tensor) and value.storage is tensor.storage
+                if same and self.machine.guards.all(assignment.guard, guard) != FALSE:
+                    return assignment
         return None
 
     def assignments(self) -> frozenset[int]:
@@ -243,7 +244,8 @@ def _construct(m: Interpreter, cls: Class) -> Obj:
 def _late(before: Construction, name: str) -> Iterator[Construction]:
     """A method that registers state but is not part of construction, on the object as its constructor left it."""
     m, target = before.machine, before.target
-    assert target is not None and isinstance(target.cls, Class)
+    assert target is not None
+    assert isinstance(target.cls, Class)
     function = methods_of(m, target.cls).get(name)
     if function is None or function.is_a("property", "cached_property"):
         return
@@ -283,16 +285,15 @@ def _from_code(program: Program, source: SourceFile, entry: Entry) -> Iterator[C
         yield Construction(m, entry, None, m.path)
 
 
-def _unreached(block: Block, reached: set[object]) -> Iterator[object]:
+def _unreached(block: Block, reached: set[cst.ClassDef]) -> Iterator[cst.CSTNode]:
     """Classes that a statement defines only where an import fails, or on another platform."""
-    pending: list[object] = list(block.statements)
+    pending = list(block.statements)
     while pending:
         node = pending.pop(0)
-        kind = type(node).__name__
-        if kind == "ClassDef" and node not in reached:
+        if isinstance(node, cst.ClassDef) and node not in reached:
             yield node
-        elif kind in ("Try", "ExceptHandler", "If", "Else", "IndentedBlock", "With", "Finally"):
-            pending += node.children  # type: ignore[attr-defined]
+        elif type(node).__name__ in ("Try", "ExceptHandler", "If", "Else", "IndentedBlock", "With", "Finally"):
+            pending += node.children
 
 
 def _construct_inner(m: Interpreter, classes: list[Class]) -> None:
@@ -313,19 +314,18 @@ def run(m: Interpreter, function: Function, receiver: Value | None) -> None:
         scope.names[plain.pop(0).name.value] = receiver
     for param in (*plain, *params.kwonly_params):
         scope.names[param.name.value] = _unknown(m, function, param)
-    if type(params.star_arg).__name__ == "Param":
-        scope.names[params.star_arg.name.value] = Seq([], False)  # type: ignore[union-attr]
+    if isinstance(params.star_arg, cst.Param):
+        scope.names[params.star_arg.name.value] = Seq([], False)
     if params.star_kwarg is not None:
         scope.names[params.star_kwarg.name.value] = Map([], False)
     run_function(m, function, receiver, scope)
 
 
-def _unknown(m: Interpreter, function: Function, param: object) -> Value:
+def _unknown(m: Interpreter, function: Function, param: cst.Param) -> Value:
     """A parameter of an entry: unknown, but a dtype, class or function given as default is what callers use."""
-    name = param.name.value  # type: ignore[attr-defined]
-    symbol = Symbol(Key("param", name))
+    symbol = Symbol(Key("param", param.name.value))
     usage = _annotated_usage(param)
-    if param.default is not None:  # type: ignore[attr-defined]
+    if param.default is not None:
         default = default_of(m, function, param)
         if isinstance(default, DType | Class | Function | External | Partial):
             return default
@@ -342,10 +342,9 @@ _INTEGERS = {"int"}
 _ITEMS = {"list", "tuple", "Sequence", "Iterable", "List", "Tuple", "ndarray", "Tensor", "set", "dict", "Dict", "Size"}
 
 
-def _annotated_usage(param: object) -> str | None:
-    annotation = param.annotation  # type: ignore[attr-defined]
-    node = annotation.annotation if annotation is not None else None
-    while type(node).__name__ == "Subscript":
+def _annotated_usage(param: cst.Param) -> str | None:
+    node = param.annotation.annotation if param.annotation is not None else None
+    while isinstance(node, cst.Subscript):
         node = node.value
-    name = node.attr.value if type(node).__name__ == "Attribute" else getattr(node, "value", None)
+    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", None)
     return "int" if name in _INTEGERS else "items" if name in _ITEMS else None

@@ -93,4 +93,4 @@ class FileModel:
 
     def label(self, site: Site, text: str) -> Label:
         """A labelled location for *site*."""
-        return Label(site.block.source.path, site.block.position(site.node), text)
+        return Label(site.block.source.path, site.position, text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lintinit._lazy import cst
 from lintinit.model.entries import may_matter
 from lintinit.model.guards import FALSE, TRUE
 from lintinit.model.heap import Map, Obj, Registry, Seq, options
@@ -52,7 +53,7 @@ def _at_home(m: Machine, function: Function, receiver: Obj) -> bool:
         frame = frame.parent
     if m.speculating or frame is None or function.scope.source is frame.scope.source:
         return True
-    return receiver.key == OWN or frame.receiver is receiver or not receiver.module and function.name == "__init__"
+    return receiver.key == OWN or frame.receiver is receiver or (not receiver.module and function.name == "__init__")
 
 
 def run_function(m: Machine, function: Function, receiver: Value | None, scope: Scope) -> Value:
@@ -99,7 +100,7 @@ def bind_parameters(m: Machine, function: Function, receiver: Value | None, argu
             scope.names[name] = keyword.pop(name)
         else:
             scope.names[name] = _default(m, function, param, arguments.open)
-    if type(params.star_arg).__name__ == "Param":
+    if isinstance(params.star_arg, cst.Param):
         scope.names[params.star_arg.name.value] = Seq([(TRUE, value) for value in positional], not arguments.open)
     for param in params.kwonly_params:
         name = param.name.value

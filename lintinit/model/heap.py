@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 from lintinit.model.guards import FALSE, TRUE, Guard
 from lintinit.model.regions import WHOLE, Region, Shape
 from lintinit.model.values import (
+    YES,
     Choice,
     Class,
-    Const,
     External,
     Key,
     Symbol,
@@ -18,6 +18,7 @@ from lintinit.model.values import (
     fresh,
     key_of,
 )
+from lintinit.source import Position
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -32,6 +33,13 @@ class Site:
 
     block: Block
     node: cst.CSTNode | None
+
+    @property
+    def position(self) -> Position:
+        """Where it is in its file: the node, or the line where the block begins."""
+        if self.node is None:
+            return Position(self.block.line, 1, self.block.line, 1)
+        return self.block.position(self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +87,8 @@ class Handle:
 
     cls: Value
     kind: Literal["parameter", "buffer"]
-    trainable: Value = Const(True)
-    persistent: Value = Const(True)
+    trainable: Value = YES
+    persistent: Value = YES
     attrs: dict[str, Value] = field(default_factory=dict)
     #: Attributes of unknown names were set on it.
     annotated: bool = False

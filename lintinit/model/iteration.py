@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lintinit.model import arithmetic
 from lintinit.model.guards import TRUE
 from lintinit.model.heap import Map, Obj, Registry, Seq, Tensor
-from lintinit.model.regions import ALL, SOME, Span
+from lintinit.model.regions import ALL, SOME, Region, Span
 from lintinit.model.state import registry_items
 from lintinit.model.values import Choice, Const, Key, Symbol, Value, fresh, key_of
 
@@ -81,6 +81,7 @@ def rounds(m: Machine, value: Value) -> Seq:
 def _rows(m: Machine, tensor: Tensor) -> Seq:
     length = tensor.shape[0] if tensor.shape else None
     at = counter(m, Const(0), length)
+    region: Region
     if tensor.region:
         region = (SOME,) if any(part != ALL for part in tensor.region) else WHOLE_ROW
         row = False

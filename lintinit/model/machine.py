@@ -83,10 +83,11 @@ class Frame:
 
     def chain(self) -> list[Frame]:
         """This frame and its callers, innermost first."""
-        found, frame = [], self
+        found: list[Frame] = []
+        frame: Frame | None = self
         while frame is not None:
             found.append(frame)
-            frame = frame.parent  # type: ignore[assignment]
+            frame = frame.parent
         return found
 
 
@@ -164,7 +165,7 @@ class Machine(ABC):
         """Execute a statement or a suite of them."""
 
     @abstractmethod
-    def call(self, callee: Value, arguments: Arguments, node: cst.CSTNode) -> Value:
+    def call(self, callee: Value, arguments: Arguments, node: cst.CSTNode | None) -> Value:
         """The result of calling *callee*."""
 
     @abstractmethod
@@ -315,8 +316,9 @@ class Machine(ABC):
             self.max_depth, self.speculating = _MAX_DEPTH, False
             for obj, attrs in attributes:
                 obj.attrs = attrs
-            for storage, *content in memory:
-                storage.filled, storage.overwritten, storage.stores, storage.sources = content
+            for storage, filled, overwritten, stores, sources in memory:
+                storage.filled, storage.overwritten = filled, overwritten
+                storage.stores, storage.sources = stores, sources
 
     # Places.
 

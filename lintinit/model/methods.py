@@ -10,7 +10,7 @@ from lintinit.model.guards import TRUE
 from lintinit.model.heap import Seq, Slice, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
-from lintinit.model.regions import SOME, Mask, Span
+from lintinit.model.regions import SOME, Mask, Region, Span
 from lintinit.model.subscripts import EVERYTHING, get_item, parts_of, region_of, set_item
 from lintinit.model.tensors import (
     allocate,
@@ -207,11 +207,8 @@ def _in_place(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node:
         write_region(m, tensor, (Mask(*mask_of(mask)),) if masked and isinstance(mask, Tensor) else (SOME,))
     elif name in ("resize_", "resize_as_"):
         clear(m, tensor)
-    elif (
-        name == "mul_"
-        and arguments.get(0, "other") == Const(0)
-        or name == "bitwise_and_"
-        and arguments.get(0) == Const(0)
+    elif (name == "mul_" and arguments.get(0, "other") == Const(0)) or (
+        name == "bitwise_and_" and arguments.get(0) == Const(0)
     ):
         overwrite(m, tensor)
     else:
@@ -228,9 +225,9 @@ def _indexed_write(m: Machine, tensor: Tensor, name: str, arguments: Arguments, 
     dim = arguments.get(0, "dim") if at else Const(0)
     values = arguments.positional[at + 1 :]
     parts = [part for _, part in rounds(m, index).items] if isinstance(index, Seq) else [index]
-    region = (SOME,)
+    region: Region = (SOME,)
     if dim == Const(0) and not tensor.region and (name != "scatter_" or tensor.shape is None or len(tensor.shape) == 1):
-        region = region_of(m, tensor, parts)[0]  # type: ignore[assignment]
+        region = region_of(m, tensor, parts)[0]
     write_region(m, tensor, region, values[0] if values else None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import objects
@@ -138,12 +139,13 @@ def _get(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
     value: Value = obj
     if isinstance(target, Const) and isinstance(target.value, str):
         for name in filter(None, target.value.split(".")):
-            value = m.each(value, lambda option, name=name: _below(m, option, name, node))  # type: ignore[misc]
+            value = m.each(value, partial(_below, m, name, node))
         return value
     return Symbol(fresh())
 
 
-def _below(m: Machine, value: Value, name: str, node: Any) -> Value:
+def _below(m: Machine, name: str, node: Any, value: Value) -> Value:
+    """What a dotted path finds under *name*: an item of a container, or an attribute."""
     # Looking into a container compares keys, which asks what attributes modules have: the methods in this file.
     from lintinit.model.containers import object_item
 

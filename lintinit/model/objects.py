@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lintinit._lazy import cst
 from lintinit.model.classes import (
     ancestry,
     is_module,
@@ -42,8 +43,6 @@ from lintinit.model.values import (
 )
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from lintinit.model.machine import Machine
 
 
@@ -87,7 +86,7 @@ def force(m: Machine, obj: Obj) -> None:
     m.path = before
 
 
-def _construct(m: Machine, obj: Obj, arguments: Arguments, node: cst.CSTNode) -> None:
+def _construct(m: Machine, obj: Obj, arguments: Arguments, node: cst.CSTNode | None) -> None:
     assert isinstance(obj.cls, Class)
     constructor = lookup_class(m, obj.cls, "__init__")
     if isinstance(constructor, Function):
@@ -277,15 +276,14 @@ def registration_site(m: Machine, storage: Storage | None, name: str) -> tuple[S
     return sites[at], tuple(reversed(sites[at + 1 :])), sites[0] if at else None
 
 
-def spells(node: cst.CSTNode, name: str) -> bool:
+def spells(node: cst.CSTNode | None, name: str) -> bool:
     """Whether *name* occurs below *node* as an attribute or as a string."""
-    pending = [node]
+    pending = [node] if node is not None else []
     while pending:
         item = pending.pop()
-        kind = type(item).__name__
-        if kind == "Attribute" and item.attr.value == name:  # type: ignore[attr-defined]
+        if isinstance(item, cst.Attribute) and item.attr.value == name:
             return True
-        if kind == "SimpleString" and item.value.strip("rbuRBU\"'") == name:  # type: ignore[attr-defined]
+        if isinstance(item, cst.SimpleString) and item.value.strip("rbuRBU\"'") == name:
             return True
         pending += item.children
     return False

@@ -15,6 +15,7 @@ from lintinit.model.guards import FALSE, Guard, Guards
 from lintinit.model.values import Const, Key, Value
 
 _MAX_STORES = 48
+_ZERO = Const(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Span:
     dimension they are taken to reach it.
     """
 
-    start: Value = Const(0)
+    start: Value = _ZERO
     stop: Value | None = None
     step: int = 1
     loop: bool = False
@@ -99,7 +100,7 @@ def _merge(
     rows: dict[Region, list[tuple[Guard, Extent]]] = {}
     for guard, region in stores:
         if region[dim] != ALL:
-            rows.setdefault(region[:dim] + (ALL,) + region[dim + 1 :], []).append((guard, region[dim]))
+            rows.setdefault((*region[:dim], ALL, *region[dim + 1 :]), []).append((guard, region[dim]))
     merged = []
     for region, parts in rows.items():
         # What reaches further along the other dimensions reaches these rows as well.

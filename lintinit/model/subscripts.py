@@ -92,10 +92,14 @@ def set_item(m: Machine, value: Value, index: list[Part], new: Value, node: Any)
     elif isinstance(value, Obj | Registry) and first is not None:
         containers.set_object_item(m, value, first, new)
     elif isinstance(value, Seq) and isinstance(first, Const) and isinstance(first.value, int):
-        if -len(value.items) <= first.value < len(value.items):
-            guard, old = value.items[first.value]
-            value.items[first.value] = (guard, m.choose([(m.path, new), (m.guards.negate(m.path), old)]))
+        _set_element(m, value, first.value, new)
     return NONE
+
+
+def _set_element(m: Machine, seq: Seq, at: int, new: Value) -> None:
+    if -len(seq.items) <= at < len(seq.items):
+        guard, old = seq.items[at]
+        seq.items[at] = (guard, m.choose([(m.path, new), (m.guards.negate(m.path), old)]))
 
 
 def _part_key(part: Part) -> Key:
@@ -186,10 +190,9 @@ def _tensor_extent(m: Machine, index: Tensor, length: Value | None) -> Extent:
     if isinstance(index.dtype, DType) and index.dtype.kind == "bool":
         key, selected = mask_of(index)
         return Mask(key, selected)
-    if index.content == "permutation" and index.shape:
-        if length is None or arithmetic.difference(length, index.shape[0]) == 0:
-            return ALL
-    return SOME
+    if index.content != "permutation" or not index.shape:
+        return SOME
+    return ALL if length is None or arithmetic.difference(length, index.shape[0]) == 0 else SOME
 
 
 def _slice_extent(m: Machine, part: Slice, length: Value | None) -> Extent:

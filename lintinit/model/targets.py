@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model.attributes import set_attribute
@@ -62,7 +63,7 @@ def assign(m: Machine, target: Any, value: Value) -> None:
         index = index_of(m, target)
         m.each(owner, lambda option: set_item(m, option, index, value, target))
     elif kind in ("Tuple", "List"):
-        _unpack(m, [element for element in target.elements], value)
+        _unpack(m, list(target.elements), value)
     elif kind == "StarredElement":
         assign(m, target.value, value)
 
@@ -72,15 +73,13 @@ def _unpack(m: Machine, elements: list[Any], value: Value) -> None:
         value = _cut(value.rest, value.key, len(elements))
     star = next((i for i, e in enumerate(elements) if type(e).__name__ == "StarredElement"), None)
     for at, element in enumerate(elements):
-        if star is not None and at >= star:
-            part: Value = Symbol(fresh())
-            if at == star:
-                part = m.each(value, lambda option: _tail(option, star, len(elements) - star - 1))
-            else:
-                part = m.each(value, lambda option: part_of(m, option, at - len(elements)))
-            assign(m, element.value, part)
+        if star is None or at < star:
+            part = m.each(value, partial(_part, m, at))
+        elif at == star:
+            part = m.each(value, partial(_tail, star, len(elements) - star - 1))
         else:
-            assign(m, element.value, m.each(value, lambda option: part_of(m, option, at)))
+            part = m.each(value, partial(_part, m, at - len(elements)))
+        assign(m, element.value, part)
 
 
 def _cut(part: Tensor, cut: Key, count: int) -> Seq:
@@ -90,13 +89,13 @@ def _cut(part: Tensor, cut: Key, count: int) -> Seq:
     return Seq([(TRUE, replace(part, region=(Piece(cut, at, count),), row=False)) for at in range(count)])
 
 
-def _tail(value: Value, start: int, after: int) -> Value:
+def _tail(start: int, after: int, value: Value) -> Value:
     if isinstance(value, Seq) and value.exact:
         return Seq(value.items[start : len(value.items) - after])
     return Seq([], False)
 
 
-def part_of(m: Machine, value: Value, at: int) -> Value:
+def _part(m: Machine, at: int, value: Value) -> Value:
     """Element *at* of *value*, as unpacking sees it."""
     if isinstance(value, Seq):
         if value.exact and -len(value.items) <= at < len(value.items):

@@ -234,9 +234,8 @@ def tensor_attribute(m: Machine, tensor: Tensor, name: str, node: Any) -> Value:
             return _about(tensor, name)
         case "is_cuda" | "layout" | "itemsize" | "nbytes" | "is_sparse" | "is_quantized" | "names":
             return _about(tensor, name)
-    if tensor.handle is not None and name not in VIEWS_REARRANGED:
-        if not is_tensor_method(name):
-            return _about(tensor, name)
+    if tensor.handle is not None and name not in VIEWS_REARRANGED and not is_tensor_method(name):
+        return _about(tensor, name)
     return Method(tensor, name)
 
 

@@ -219,7 +219,7 @@ def _legacy(m: Machine, library: str, function: str, arguments: Arguments, node:
 def is_size(key: Key) -> bool:
     """Whether *key* is what a tensor says about its size, or a length: a number, or several, and no data."""
     if key.kind == "attr":
-        return key.parts[1] == "shape"
+        return bool(key.parts[1] == "shape")
     callee = key.parts[0] if key.kind == "call" else None
     if not isinstance(callee, Key):
         return False

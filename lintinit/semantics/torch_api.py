@@ -72,7 +72,8 @@ VIEWS_OF_PARTS = frozenset(
 
 #: In-place methods that overwrite every element without looking at the old one.
 OVERWRITES = frozenset(
-    "fill_ zero_ copy_ random_ uniform_ normal_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_ fill set_".split()
+    "fill_ zero_ copy_ random_ uniform_ normal_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_"
+    " fill set_".split()
 )
 #: In-place methods that write the positions named by an index, by the position of the index argument.
 INDEXED_WRITES = {
