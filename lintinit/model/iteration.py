@@ -132,6 +132,7 @@ def _swept_number(start: Value, at: int) -> Value:
 
 
 def any_of(m: Machine, items: Seq) -> Value:
+    """An element of *items*, each possible under a guard of its own."""
     options = [*items.items, *([] if items.exact else [(TRUE, items.rest)])]
     if len(options) == 1:
         return options[0][1]

@@ -144,7 +144,7 @@ class Function(Value):
 
     @property
     def node(self) -> cst.FunctionDef | cst.Lambda:
-        """The definition."""
+        """The definition, with its body."""
         if self._node is None:
             self._node = definition(self.block)
         return self._node
