@@ -200,7 +200,8 @@ class Prescan:
             found += _bound(target, {imported.name})
             if not found:
                 passed_on = target.imports.get(imported.name, []) or [
-                    Import(star.module, star.level, imported.name, imported.name) for star in target.imports.get("*", ())
+                    Import(star.module, star.level, imported.name, imported.name)
+                    for star in target.imports.get("*", ())
                 ]
                 for passed in passed_on:
                     found += self._exported(target, passed)
@@ -216,7 +217,11 @@ def _bound(source: SourceFile, names: set[str]) -> Iterator[Block]:
 
 def _starts(member: Block) -> bool:
     """Whether construction of a class executes *member* without anybody naming it."""
-    return member.head is None or not member.binds or member.head[1] in ("__init__", "__new__", "__post_init__", "__init_subclass__")
+    return (
+        member.head is None
+        or not member.binds
+        or member.head[1] in ("__init__", "__new__", "__post_init__", "__init_subclass__")
+    )
 
 
 def _renamed(block: Block) -> Iterator[Import]:

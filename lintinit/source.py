@@ -15,14 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from lintinit._lazy import cst
 from lintinit.errors import Diagnostic
 from lintinit.import_lines import Import, imports
 from lintinit.parsing import explain_failure, parse
-
-if TYPE_CHECKING:
-    from libcst import CSTNode, Module
 
 _TRIPLE = re.compile(r'"""|\'\'\'')
 _PLAIN_PREFIX = re.compile(r"[^#'\"]*\Z")
@@ -68,7 +65,7 @@ class Block:
         self.end = end
         self.line = line
         self.parent = parent
-        self._positions: dict[CSTNode, Position] | None = None
+        self._positions: dict[cst.CSTNode, Position] | None = None
 
     @cached_property
     def text(self) -> str:
@@ -122,7 +119,7 @@ class Block:
         return self.text.startswith(("import ", "from "))
 
     @cached_property
-    def statements(self) -> list[CSTNode]:
+    def statements(self) -> list[cst.CSTNode]:
         """The parsed statement (libcst nodes); raises :class:`Diagnostic` where the file cannot be parsed."""
         return self._parsed[0]
 
@@ -141,7 +138,7 @@ class Block:
         return list(self.source.split(body.start(1), self.end, body[1], self))
 
     @cached_property
-    def header(self) -> list[CSTNode]:
+    def header(self) -> list[cst.CSTNode]:
         """A class statement without its body, parsed."""
         if self._header_end is None:
             return self.statements
@@ -166,7 +163,7 @@ class Block:
         for member in self.__dict__.get("members") or ():
             member.forget_parse()
 
-    def position(self, node: CSTNode) -> Position:
+    def position(self, node: cst.CSTNode) -> Position:
         """Where *node* stands in the file. Computed for the whole block on the first question."""
         _, module, owner = self._parsed
         if owner is not self:
@@ -189,7 +186,7 @@ class Block:
         return f"if 1:\n{text}" if self._nested else text
 
     @cached_property
-    def _parsed(self) -> tuple[list[CSTNode], Module, Block]:
+    def _parsed(self) -> tuple[list[cst.CSTNode], cst.Module, Block]:
         """The nodes, their module, and the block that was really parsed for them.
 
         Where a cut was wrong (a continuation line at the indentation of a statement), the statement is found in
@@ -205,7 +202,7 @@ class Block:
                 raise explain_failure(self.source.text, self.source.path) from None
         nodes, module, owner = around._parsed
         if self.parent is not None and around.head is not None:
-            nodes = [statement for node in nodes for statement in node.body.body]  # type: ignore[attr-defined]
+            nodes = [statement for node in nodes if isinstance(node, cst.ClassDef) for statement in node.body.body]
         lines = range(self.line, self.line + self.text.count("\n") + 1)
         return [node for node in nodes if owner.position(node).line in lines], module, owner
 
@@ -339,7 +336,9 @@ class SourceFile:
             at, first = match.start(), match.end()
             if self._in_string(first):
                 continue
-            follows = decorated or _CONTINUES.match(text, first) or text[max(at - 3, 0) : at].rstrip("\r\n").endswith("\\")
+            follows = (
+                decorated or _CONTINUES.match(text, first) or text[max(at - 3, 0) : at].rstrip("\r\n").endswith("\\")
+            )
             decorated = text[first] == "@"
             if not follows:
                 yield at
@@ -357,8 +356,12 @@ def _bindings(blocks: list[Block]) -> dict[str, list[Block]]:
     return found
 
 
-def _statements_of(module: Module, nested: bool) -> list[CSTNode]:
-    return list(module.body[0].body.body) if nested else list(module.body)  # type: ignore[union-attr]
+def _statements_of(module: cst.Module, nested: bool) -> list[cst.CSTNode]:
+    if not nested:
+        return list(module.body)
+    around = module.body[0]
+    assert isinstance(around, cst.If)
+    return list(around.body.body)
 
 
 def _long_strings(text: str) -> Iterator[tuple[int, int]]:

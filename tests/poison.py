@@ -75,7 +75,8 @@ def _load(path: Path) -> Any:
     """A fixture as a module."""
     name = f"fixture_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
