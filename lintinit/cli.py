@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ class _Command(click.Command):
         except LintinitError as error:
             click.echo(f"lintinit: {error}", err=True)
             ctx.exit(TROUBLE)
+        except KeyboardInterrupt:
+            click.echo("lintinit: interrupted", err=True)
+            ctx.exit(TROUBLE)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -52,7 +56,9 @@ def main() -> None:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--output-format", type=click.Choice(_FORMATS), help="How findings are written.  [default: full]")
 @click.option("--rule", "rules", multiple=True, metavar="NAME", help="Only this rule; may be given several times.")
-@click.option("--min-severity", type=_SEVERITIES, default="warning", show_default=True, help="Leave milder findings out.")
+@click.option(
+    "--min-severity", type=_SEVERITIES, default="warning", show_default=True, help="Leave milder findings out."
+)
 @click.option("--fail-on", type=_SEVERITIES, default="error", show_default=True, help="The mildest finding that fails.")
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files out, as in .gitignore; several times.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Processes.  [default: one for each processor]")
@@ -72,21 +78,32 @@ def check(
     Nothing that is checked is imported or executed.
     """
     from lintinit import config, run
+    from lintinit.discovery import Excludes
 
-    settings = config.load(Path.cwd())
+    here = Path.cwd()
+    settings = config.load(here)
     options = run.Options(
         rules=rules,
-        excludes=(*settings.exclude, *exclude),
+        excludes=(*settings.exclude, Excludes(here, exclude)),
         min_severity=min_severity,
         jobs=jobs,
         prescan=not no_prescan,
     )
     report = run.check(paths or (Path(),), options)
     reporter = import_module(f"lintinit.reporters.{output_format or 'full'}")
-    click.echo(reporter.render(report), nl=False)
+    _write(reporter.render(report))
+    if not report.files:
+        click.echo("lintinit: no Python files there", err=True)
     if report.errors:
         sys.exit(TROUBLE)
     sys.exit(FINDINGS if report.fails(fail_on) else CLEAN)
+
+
+def _write(text: str) -> None:
+    """To the standard output, whatever its encoding is."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+    click.echo(text, nl=False)
 
 
 @main.command(cls=_Command)
@@ -95,7 +112,7 @@ def explain(rule: str) -> None:
     """Print the page of a rule: what it reports, why that is bad, and how to repair it."""
     from lintinit import registry
 
-    click.echo(registry.page(registry.select([rule])[0]), nl=False)
+    _write(registry.page(registry.select([rule])[0]))
 
 
 @main.command(cls=_Command)

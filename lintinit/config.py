@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lintinit.discovery import Excludes
 from lintinit.errors import LintinitError
 
 if sys.version_info >= (3, 11):
@@ -19,8 +20,8 @@ else:
 class Settings:
     """What a project decides once for everybody."""
 
-    #: Patterns of files to leave out, in the form of .gitignore.
-    exclude: tuple[str, ...] = ()
+    #: Files to leave out, by patterns that start from the folder of the pyproject.toml.
+    exclude: tuple[Excludes, ...] = ()
 
 
 def load(folder: Path) -> Settings:
@@ -28,21 +29,29 @@ def load(folder: Path) -> Settings:
     for above in (folder, *folder.parents):
         path = above / "pyproject.toml"
         if path.is_file():
-            return _read(path)
+            return _settings(path, _read(path))
         if (above / ".git").exists():
             break
     return Settings()
 
 
-def _read(path: Path) -> Settings:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        table: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("lintinit", {})
+        table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LintinitError(f"cannot read {path}: {error}") from None
+    for name in ("tool", "lintinit"):
+        table = table.get(name, {})
+        if not isinstance(table, dict):
+            raise LintinitError(f"{path}: {name} must be a table")
+    return dict(table)
+
+
+def _settings(path: Path, table: dict[str, Any]) -> Settings:
     unknown = table.keys() - {"exclude"}
     if unknown:
         raise LintinitError(f"{path}: [tool.lintinit] does not know {', '.join(sorted(unknown))}; it knows: exclude")
     exclude = table.get("exclude", [])
     if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
         raise LintinitError(f"{path}: [tool.lintinit] exclude must be a list of strings")
-    return Settings(tuple(exclude))
+    return Settings((Excludes(path.parent, tuple(exclude)),))

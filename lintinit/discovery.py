@@ -12,6 +12,8 @@ from pathspec import GitIgnoreSpec
 from lintinit.errors import LintinitError
 
 SUFFIXES = (".py", ".pyi")
+#: Patterns, and the folder that they start from.
+_Ignores = tuple[Path, GitIgnoreSpec]
 #: Folders that hold no code of the project, and are large.
 DEFAULT_EXCLUDES = (
     ".git/", ".hg/", ".svn/", ".tox/", ".nox/", ".venv/", "venv/", "__pycache__/", "node_modules/", "__pypackages__/",
@@ -20,59 +22,74 @@ DEFAULT_EXCLUDES = (
 
 
 @dataclass(frozen=True, slots=True)
+class Excludes:
+    """Patterns in the form of .gitignore, and the folder that they start from."""
+
+    base: Path
+    patterns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """A file to check, and whether somebody named it or it was found in a folder."""
+    """A file to check, and whether somebody named it or it was found in a folder.
+
+    A folder that cannot be listed comes as one too, with its *problem*: the files beside it are checked all the same.
+    """
 
     path: Path
     named: bool
+    problem: str | None = None
 
 
-def discover(paths: Iterable[Path], excludes: Iterable[str] = ()) -> Iterator[Found]:
+def discover(paths: Iterable[Path], excludes: Iterable[Excludes] = ()) -> Iterator[Found]:
     """The files to check, each once, in the order of *paths*, those of a folder by name.
 
     A named file is always taken, whatever it is called and whoever ignores it. Below a folder, git's ignore files
-    and *excludes* (patterns of the same form) hold. Links to folders are not followed, so that no loop can arise.
-    Raises :class:`LintinitError` for a path that does not exist.
+    and *excludes* hold. Links to folders are not followed, so that no loop can arise.
+    Raises :class:`LintinitError` for a path that does not exist and for a pattern that means nothing.
     """
-    seen: set[Path] = set()
-    shut_out = GitIgnoreSpec.from_lines([*DEFAULT_EXCLUDES, *excludes])
+    seen: set[str] = set()
+    shut_out = [(found.base, _spec(found.patterns)) for found in excludes if found.patterns]
     for path in paths:
         if not os.path.lexists(path):
             raise LintinitError(f"no such file or folder: {path}")
-        found = _walk(path, shut_out) if path.is_dir() else [Found(path, True)]
-        for file in found:
-            resolved = Path(os.path.realpath(file.path))
+        for file in _walk(path, shut_out) if path.is_dir() else [Found(path, True)]:
+            resolved = os.path.realpath(file.path)
             if resolved not in seen:
                 seen.add(resolved)
                 yield file
 
 
-def _walk(root: Path, shut_out: GitIgnoreSpec) -> Iterator[Found]:
-    ignores = [(root, shut_out), *_ignores_above(root)]
-    yield from _below(root, ignores)
-
-
-def _below(folder: Path, ignores: list[tuple[Path, GitIgnoreSpec]]) -> Iterator[Found]:
-    try:
-        with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-    except OSError as error:
-        raise LintinitError(f"cannot list {folder}: {error.strerror}") from None
-    if any(entry.name == ".gitignore" for entry in entries):
-        own = _ignore_file(folder)
-        ignores = [*ignores, (folder, own)] if own is not None else ignores
-    for entry in entries:
-        path = folder / entry.name
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if not (is_folder or entry.name.endswith(SUFFIXES)) or _ignored(path, is_folder, ignores):
-            continue
-        if is_folder:
-            yield from _below(path, ignores)
-        elif entry.is_file() or entry.is_symlink():
+def _walk(root: Path, shut_out: list[_Ignores]) -> Iterator[Found]:
+    """The files below *root*, depth first, by name."""
+    default = (root, GitIgnoreSpec.from_lines(DEFAULT_EXCLUDES))
+    pending = [(root, True, [default, *_ignores_above(root)])]
+    while pending:
+        path, is_folder, ignores = pending.pop()
+        if not is_folder:
             yield Found(path, False)
+            continue
+        try:
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name, reverse=True)
+        except OSError as error:
+            yield Found(path, False, f"cannot be listed: {error.strerror}")
+            continue
+        if any(entry.name == ".gitignore" for entry in entries) and (own := _ignore_file(path)) is not None:
+            ignores = [*ignores, (path, own)]
+        pending += [
+            (path / entry.name, is_folder, ignores)
+            for entry in entries
+            if ((is_folder := entry.is_dir(follow_symlinks=False)) or _is_source(entry))
+            and not _ignored(path / entry.name, is_folder, [*ignores, *shut_out])
+        ]
 
 
-def _ignored(path: Path, is_folder: bool, ignores: list[tuple[Path, GitIgnoreSpec]]) -> bool:
+def _is_source(entry: os.DirEntry[str]) -> bool:
+    return entry.name.endswith(SUFFIXES) and not (entry.is_symlink() and os.path.isdir(entry.path))
+
+
+def _ignored(path: Path, is_folder: bool, ignores: list[_Ignores]) -> bool:
     """What the deepest file with a word to say about it says; a pattern may also take a path back in."""
     verdict = False
     for base, spec in ignores:
@@ -83,9 +100,9 @@ def _ignored(path: Path, is_folder: bool, ignores: list[tuple[Path, GitIgnoreSpe
     return verdict
 
 
-def _ignores_above(root: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+def _ignores_above(root: Path) -> list[_Ignores]:
     """The ignore files between *root* and the top of its git repository, outermost first."""
-    found: list[tuple[Path, GitIgnoreSpec]] = []
+    found: list[_Ignores] = []
     folder = root.absolute()
     if (folder / ".git").exists():
         return found
@@ -103,4 +120,20 @@ def _ignore_file(folder: Path) -> GitIgnoreSpec | None:
         lines = (folder / ".gitignore").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return None
-    return GitIgnoreSpec.from_lines(lines)
+    return GitIgnoreSpec.from_lines(line for line in lines if _has_meaning(line))
+
+
+def _spec(patterns: Iterable[str]) -> GitIgnoreSpec:
+    patterns = list(patterns)
+    for pattern in patterns:
+        if not _has_meaning(pattern):
+            raise LintinitError(f"cannot exclude {pattern!r}: not a pattern in the form of .gitignore")
+    return GitIgnoreSpec.from_lines(patterns)
+
+
+def _has_meaning(pattern: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([pattern])
+    except ValueError:
+        return False
+    return True

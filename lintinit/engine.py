@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +44,9 @@ class Engine:
     def check_path(self, path: Path, strict: bool = False) -> FileResult:
         """Read a file and check it; one that cannot be read is a diagnostic."""
         try:
-            data = path.read_bytes()
+            source = SourceFile(path, _read(path))
         except OSError as error:
             return FileResult((), (Diagnostic(path, 1, f"cannot be read: {error.strerror}"),))
-        source = SourceFile(path, data)
         self._program.add(source)
         result = self.check(source, strict)
         if self._program.trim(_TEXT, _PARSED):
@@ -72,7 +73,7 @@ class Engine:
                 findings += self._apply(rule, source, blocks)
             except Diagnostic as error:
                 errors.append(error)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 errors.append(Diagnostic(source.path, 1, f"rule {rule.name} failed: {type(error).__name__}: {error}"))
         return FileResult(tuple(suppress(source, findings)), tuple(errors), True)
 
@@ -83,3 +84,9 @@ class Engine:
         from lintinit.model.file_model import FileModel  # not needed for a tree without candidates
 
         return list(rule.check(FileModel(self._program, source, blocks)))
+
+
+def _read(path: Path) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
+        raise OSError(errno.EINVAL, "not a regular file")  # a pipe may never end
+    return path.read_bytes()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from lintinit import registry
-from lintinit.discovery import Found, discover
+from lintinit.discovery import Excludes, Found, discover
 from lintinit.engine import Engine, FileResult
 from lintinit.errors import Diagnostic
 from lintinit.finding import Finding, Severity, at_least
@@ -33,7 +33,7 @@ class Options:
     """What a run checks, and with what."""
 
     rules: tuple[str, ...] = ()
-    excludes: tuple[str, ...] = ()
+    excludes: tuple[Excludes, ...] = ()
     min_severity: Severity = "warning"
     jobs: int | None = None
     prescan: bool = True
@@ -108,6 +108,8 @@ def _check_here(files: Iterable[Found], task: _Task) -> list[FileResult]:
 
 
 def _check_one(engine: Engine, file: Found, task: _Task) -> FileResult:
+    if file.problem is not None:
+        return _failed(file, file.problem)
     try:
         return engine.check_path(file.path, task.strict or file.named)
     except (RecursionError, MemoryError) as error:
@@ -132,10 +134,14 @@ def _in_workers(files: list[Found], task: _Task, workers: int) -> Iterator[FileR
                 lost += batch
             else:
                 yield from results
-    for file in lost:
+    while lost:
         with ProcessPoolExecutor(1, initializer=_start_worker, initargs=(task,)) as pool:
-            results = _outcome(_submit(pool, [file]))
-        yield from results or [_failed(file, "the process that checked this file died")]
+            alive = True
+            while lost and alive:
+                file = lost.pop(0)
+                results = _outcome(_submit(pool, [file]))
+                alive = results is not None
+                yield from results or [_failed(file, "the process that checked this file died")]
 
 
 def _submit(pool: ProcessPoolExecutor, batch: list[Found]) -> Future[list[FileResult]] | None:
@@ -179,7 +185,7 @@ def _deep(function: Callable[[], Result]) -> Result:
     limit, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
     sys.setrecursionlimit(_DEPTH)
     try:
-        thread = threading.Thread(target=target)
+        thread = threading.Thread(target=target, daemon=True)  # an interrupt need not wait for it
         thread.start()
         thread.join()
     finally:
@@ -202,7 +208,8 @@ def _gather(files: int, results: Iterable[FileResult], options: Options) -> Repo
                 continue
             key = (os.path.realpath(finding.path), finding.position, finding.rule, finding.attribute)
             # The same statement is seen again from a subclass in another file; its own file knows it best.
-            if key not in findings or finding.severity == "error" and findings[key].severity != "error":
+            known = findings.get(key)
+            if known is None or (finding.severity == "error" and known.severity != "error"):
                 findings[key] = finding
     ordered = sorted(findings.values(), key=lambda finding: finding.order)
     return Report(tuple(ordered), tuple(sorted(errors, key=lambda e: (str(e.path), e.line))), files, parsed)
