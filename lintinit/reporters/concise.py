@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lintinit.reporters.places import shown, summary
+from lintinit.reporters.places import printable, shown, summary
 from lintinit.run import Report
 
 
@@ -14,4 +14,4 @@ def render(report: Report) -> str:
         if not f.suppressed
     ]
     lines += [f"{shown(e.path)}:{e.line}:1: failed: {e.message}" for e in report.errors]
-    return "\n".join([*lines, summary(report)]) + "\n"
+    return "\n".join([*map(printable, lines), summary(report)]) + "\n"

@@ -13,7 +13,7 @@ VERSION = 1
 
 
 def render(report: Report) -> str:
-    """The whole report as one JSON document."""
+    """The whole report as one JSON document, in ASCII: no terminal and no odd file name can break it."""
     document = {
         "version": VERSION,
         "findings": [_finding(finding) for finding in report.findings],
@@ -26,7 +26,7 @@ def render(report: Report) -> str:
             "fixable": 0,
         },
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -16,6 +16,11 @@ def shown(path: Path) -> str:
     return (inside or str(path)).replace(os.sep, "/")
 
 
+def printable(text: str) -> str:
+    """*text* on one line: what would move a terminal's cursor is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def counted(number: int, noun: str) -> str:
     """``1 error``, ``2 errors``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
