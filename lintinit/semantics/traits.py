@@ -25,9 +25,9 @@ _OPEN_ENDED = re.compile(r"\bdtype\b|\*")
 _CONVERTED = re.compile(r"\s*\.\s*(?:to|type|view|int|long|short|byte|char|bool|new_empty)\b")
 _CONVERSION = re.compile(rf"\.{_INT}\(\)|\.(?:to|view|type)\([^()]*(?:int|dtype|long|bool)|\.type\(")
 _BRACKETS = re.compile(r"[()]")
-_STATE_CLASS = r"\w*(?:Param(?:eter)?|Buffer)"
+_STATE_CLASS = r"(?:Param(?:eter)?|Buffer)"
 _REGISTRATION = re.compile(
-    rf"register_(?:buffer|parameter)|{_STATE_CLASS}\s*\(|(?<=[.=(,\[:{{\"'])\s*{_STATE_CLASS}\b"
+    rf"register_(?:buffer|parameter)|{_STATE_CLASS}\s*\(|(?<=[.=(,\[:{{\"'])\s*\w*{_STATE_CLASS}\b"
     rf"|import\s[^\n]*{_STATE_CLASS}\b|return\s+[\w.]*{_STATE_CLASS}\b"
     r"|setattr(?:__)?\s*\(|\b_(?:parameters|buffers)\b|new_state|add_state|\.data\s*=(?!=)"
 )
