@@ -31,9 +31,6 @@ _SAYS_DTYPE = re.compile(r"\breturn\b[^\n]*|\b\w*dtype\w*\s*=[^\n]*")
 _TAKES_DTYPE = re.compile(r"\bdef __init__\([^)]*(?:type|\*\*|\*\w|kwargs|cls|spec)|[\w.]*type\w*:")
 
 
-TRAITS = (MEMORY, REGISTRATION, INTEGERS)
-
-
 class Prescan:
     """Decides for the files of one program; what it learns about a definition serves every file that names it."""
 
@@ -57,9 +54,15 @@ class Prescan:
 
     def _may_find(self, block: Block) -> bool:
         unit = [block, *self._inherited(block)]
-        own = {trait for trait in TRAITS if any(self._shows(b, trait) for b in unit)}
-        missing = [trait for trait in TRAITS if trait not in own]
-        return bool(own) and all(any(self._lent(b, trait, own, block) for b in unit) for trait in missing)
+        own = {trait for trait in (MEMORY, REGISTRATION) if any(self._shows(b, trait) for b in unit)}
+        # Whether anything is an integer costs most to look for, and what shows nothing itself is lent nothing.
+        integers = None if own else any(self._shows(b, INTEGERS) for b in unit)
+        if integers is False:
+            return False
+        for trait in (MEMORY, REGISTRATION):
+            if trait not in own and not any(self._lent(b, trait, own, block) for b in unit):
+                return False
+        return integers or any(self._shows(b, INTEGERS) or self._lent(b, INTEGERS, own, block) for b in unit)
 
     def _inherited(self, block: Block) -> list[Block]:
         """What construction takes from the classes that *block* extends.

@@ -144,13 +144,19 @@ class Guards:
         found = self._memo.get(key)
         if found is not None:
             return found
+        # Written out for the sake of speed: a run spends much of its time here.
         nodes = self._nodes
-        level = min(nodes[test][0], nodes[then][0], nodes[other][0])
-        low, high = [], []
-        for guard in key:
-            top, below, above = nodes[guard]
-            low.append(below if top == level else guard)
-            high.append(above if top == level else guard)
-        result = self._node(level, self._choose(*low), self._choose(*high))
-        self._memo[key] = result
+        test_level, test_low, test_high = nodes[test]
+        then_level, then_low, then_high = nodes[then]
+        other_level, other_low, other_high = nodes[other]
+        level = min(test_level, then_level, other_level)
+        if test_level != level:
+            test_low = test_high = test
+        if then_level != level:
+            then_low = then_high = then
+        if other_level != level:
+            other_low = other_high = other
+        low = self._choose(test_low, then_low, other_low)
+        high = self._choose(test_high, then_high, other_high)
+        result = self._memo[key] = low if low == high else self._node(level, low, high)
         return result

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 _INT = r"(?:int|long|short|byte|char|bool)"
 #: ``torch.empty`` and its relatives, the legacy constructors, growth by ``resize_``.
-_ALLOCATION = re.compile(r"empty(?:_like|_strided\b|_permuted|_quantized)?\b|Tensor\b|\.resize_(?:as_)?\(|\.new\(")
+_ALLOCATION = re.compile(
+    r"empty(?:_like|_strided\b|_permuted|_quantized)?\b|Tensor\b|\.resize_(?:as_)?\(|(?<!Image)\.new\("
+)
 _INHERITING = ("new_", "Int", "Long", "Short", "Char", "Byte", "Bool")
 _ALWAYS = ("empty_like", ".resize_(", ".resize_as_(", ".new(")
 _CALL = re.compile(r"\s*\(")
@@ -25,12 +27,12 @@ _OPEN_ENDED = re.compile(r"\bdtype\b|\*")
 _CONVERTED = re.compile(r"\s*\.\s*(?:to|type|view|int|long|short|byte|char|bool|new_empty)\b")
 _CONVERSION = re.compile(rf"\.{_INT}\(\)|\.(?:to|view|type)\([^()]*(?:int|dtype|long|bool)|\.type\(")
 _BRACKETS = re.compile(r"[()]")
-_STATE_CLASS = r"(?:Param(?:eter)?|Buffer)"
 _REGISTRATION = re.compile(
-    rf"register_(?:buffer|parameter)|{_STATE_CLASS}\s*\(|(?<=[.=(,\[:{{\"'])\s*\w*{_STATE_CLASS}\b"
-    rf"|import\s[^\n]*{_STATE_CLASS}\b|return\s+[\w.]*{_STATE_CLASS}\b"
-    r"|setattr(?:__)?\s*\(|\b_(?:parameters|buffers)\b|new_state|add_state|\.data\s*=(?!=)"
+    r"register_(?:buffer|parameter)|setattr(?:__)?\s*\(|\b_(?:parameters|buffers)\b|new_state|add_state|\.data\s*=(?!=)"
 )
+_STATE_CLASS = re.compile(r"(?:Param(?:eter)?|Buffer)(?:\s*(?P<call>\()|(?P<quote>[\"'])|\b)")
+#: What stands before a class that is passed on.
+_CLASS_PASSED_ON = re.compile(r"(?:[.=(,\[:{]\s*\w*|import\s[^\n]*|return\s+[\w.]*)\Z")
 _INTEGER = re.compile(
     rf"\b[qu]*int\d|\bint\{{|\.{_INT}\b|[\"'](?:int|long|short|bool)[\"']"
     rf"|(?:Int|Long|Short|Char|Byte|Bool)Tensor|dtype\s*=\s*(?:int|bool)\b|import[^\n]*\b{_INT}\b"
@@ -77,7 +79,10 @@ def _closing(text: str, at: int) -> int:
 
 def registers(text: str) -> bool:
     """Whether *text* may make a parameter or buffer, or set an attribute by name."""
-    return _REGISTRATION.search(text) is not None
+    return _REGISTRATION.search(text) is not None or any(
+        match["call"] or match["quote"] or _CLASS_PASSED_ON.search(text[max(match.start() - 80, 0) : match.start()])
+        for match in _STATE_CLASS.finditer(text)
+    )
 
 
 def holds_integers(text: str) -> bool:
