@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 def opaque_call(m: Machine, callee: Value, name: str, arguments: Arguments, node: Any) -> Value:
     """The result of calling *callee*, known only as *name*."""
-    short = name.rpartition(".")[2]
+    # ``kernel[grid](table)`` launches ``kernel``.
+    short = name.partition("[")[0].rpartition(".")[2]
     inputs = [found for value in arguments.all() for found in _tensors(m, value, m.path)]
     if describes_by_name(short):
         _annotate(m, arguments)
@@ -41,7 +42,9 @@ def opaque_call(m: Machine, callee: Value, name: str, arguments: Arguments, node
             for _, option in options(value):
                 if isinstance(option, Obj):
                     fill_state(m, option)
-    sources = frozenset().union(*(m.undefined(value) for value in arguments.all())) if not effect else frozenset()
+    # Code of somebody else may want no more of a tensor than its shape.
+    computes = isinstance(callee, External) and callee.name.startswith("torch.") and not effect
+    sources = frozenset().union(*(m.undefined(value) for value in arguments.all())) if computes else frozenset()
     return Symbol(Key("call", key_of(callee), *(key_of(value) for value in arguments.all())), sources)
 
 
