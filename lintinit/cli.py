@@ -106,7 +106,7 @@ def _write(text: str) -> None:
     click.echo(text, nl=False)
 
 
-@main.command(cls=_Command)
+@main.command(cls=_Command, short_help="Print the page of a rule.")
 @click.argument("rule")
 def explain(rule: str) -> None:
     """Print the page of a rule: what it reports, why that is bad, and how to repair it."""
