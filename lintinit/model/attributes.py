@@ -151,7 +151,7 @@ def _under(m: Machine, value: Value, handle: Handle) -> Value:
 
 def _set_data(m: Machine, owner: Tensor, value: Value, target: Any) -> None:
     """``p.data = value``: under the name that the owner has as an attribute this is a new registration."""
-    node = target.value
+    node = getattr(target, "value", None)
     if type(node).__name__ == "Attribute" and owner.handle is not None:
         holder = m.evaluate(node.value)
         for guard, option in options(holder):

@@ -16,6 +16,7 @@ from lintinit.model.heap import Map, Obj, Registry, Seq, Slice, Tensor
 from lintinit.model.iteration import counted, numbered, one_of, paired, rounds
 from lintinit.model.machine import Arguments
 from lintinit.model.state import attribute_name
+from lintinit.model.tensors import use
 from lintinit.model.values import (
     NONE,
     Choice,
@@ -180,6 +181,7 @@ def _filter(m: Machine, arguments: Arguments, node: Any) -> Value:
 def _number(m: Machine, arguments: Arguments, node: Any) -> Value:
     value = m.known(arguments.positional[0]) if arguments.positional else Const(0)
     if isinstance(value, Tensor):
+        use(m, value, "host", node)
         return Symbol(Key("call", Key("external", "int"), key_of(value)), m.undefined(value))
     if isinstance(value, Const):
         try:
@@ -287,6 +289,10 @@ def _slice(m: Machine, arguments: Arguments, node: Any) -> Value:
     return Slice(*[*bounds, None, None][:3])
 
 
+def _memory(m: Machine, arguments: Arguments, node: Any) -> Value:
+    return arguments.positional[0] if arguments.positional else Symbol(fresh())
+
+
 BUILTINS: dict[str, Handler] = {
     "getattr": _getattr,
     "setattr": _setattr,
@@ -300,6 +306,7 @@ BUILTINS: dict[str, Handler] = {
     "map": _map,
     "filter": _filter,
     **dict.fromkeys(("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter"), _sequence),
+    "memoryview": _memory,
     "int": _number,
     "float": _number,
     "round": _number,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lintinit._lazy import cst
 from lintinit.model import objects
-from lintinit.model.classes import is_module, lookup_class, member_of, methods_of
+from lintinit.model.classes import is_module, lookup_class, member_of, methods_of, namespace_of
 from lintinit.model.entries import Entry, entries_of, may_allocate, may_register
 from lintinit.model.functions import OWN, default_of, run_function
 from lintinit.model.guards import FALSE, TRUE, Guard, GuardLimit
@@ -325,8 +325,11 @@ def _unknown(m: Interpreter, function: Function, param: cst.Param) -> Value:
     """A parameter of an entry: unknown, but a dtype, class or function given as default is what callers use."""
     symbol = Symbol(Key("param", param.name.value))
     usage = _annotated_usage(param)
+    _take_settings(m, symbol, _annotated_class(m, function, param))
     if param.default is not None:
         default = default_of(m, function, param)
+        if isinstance(default, Obj) and isinstance(default.cls, Class) and not default.module:
+            _take_settings(m, symbol, default.cls)
         if isinstance(default, DType | Class | Function | External | Partial):
             return default
         if isinstance(default, Seq | Map) or (isinstance(default, Symbol) and default.key.kind == "call"):
@@ -336,6 +339,24 @@ def _unknown(m: Interpreter, function: Function, param: cst.Param) -> Value:
     if usage:
         m.usage[symbol.key] = usage
     return symbol
+
+
+def _annotated_class(m: Interpreter, function: Function, param: cst.Param) -> Class | None:
+    node = param.annotation.annotation if param.annotation is not None else None
+    if not isinstance(node, cst.Name) or node.value not in function.scope.source.bindings:
+        return None
+    found = m.lookup(m.module(function.scope.source), node.value)
+    return found if isinstance(found, Class) else None
+
+
+def _take_settings(m: Interpreter, symbol: Symbol, cls: Class | None) -> None:
+    """The dtypes among the defaults of a settings class of the same file count as what callers use, too."""
+    if cls is None or "dtype" not in cls.block.text or is_module(m, cls):
+        return
+    for name in namespace_of(m, cls).bindings:
+        value = member_of(m, cls, name) if name.isidentifier() else None
+        if isinstance(value, DType):
+            objects.stand_in(m, symbol).attrs[name] = value
 
 
 _INTEGERS = {"int"}

@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lintinit._lazy import cst
+from lintinit.model.attributes import get_attribute
+from lintinit.model.classes import lookup_class
 from lintinit.model.guards import FALSE, Guard
 from lintinit.model.handlers import handles
+from lintinit.model.heap import Obj
+from lintinit.model.machine import Arguments
 from lintinit.model.targets import assign
-from lintinit.model.values import Bound, Const, Function, Symbol, Value, fresh
+from lintinit.model.values import NONE, Bound, Const, Function, Symbol, Value, fresh
 
 if TYPE_CHECKING:
     from lintinit.model.machine import Machine
@@ -78,8 +82,12 @@ def _with(m: Machine, node: cst.With) -> None:
             return
     outer_meta = m.meta
     suppressed = False
+    entered: list[Obj] = []
     for item in node.items:
         value = m.known(m.evaluate(item.item))
+        if isinstance(value, Obj) and value.cls is not None and lookup_class(m, value.cls, "__exit__") is not None:
+            entered.append(value)
+            value = m.call(get_attribute(m, value, "__enter__", item.item), Arguments(), item.item)
         if value == Const("meta"):
             m.meta = True
         suppressed = suppressed or _suppresses(item.item)
@@ -91,6 +99,8 @@ def _with(m: Machine, node: cst.With) -> None:
     m.execute(node.body)
     if suppressed:
         m.path = before
+    for manager in reversed(entered):
+        m.call(get_attribute(m, manager, "__exit__", node), Arguments([NONE, NONE, NONE]), node)
     m.meta = outer_meta
 
 

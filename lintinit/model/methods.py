@@ -91,6 +91,7 @@ def tensor_method(m: Machine, tensor: Tensor, name: str, arguments: Arguments, n
         dtype = as_dtype(m, arguments.get(None, "dtype"), tensor.dtype)
         return valued(m, dtype, sizes_of([sizes]) if sizes is not None and name != "new_tensor" else None)
     if name in ("tolist", "item", "__int__", "__index__", "__float__", "__bool__"):
+        use(m, tensor, "host", node)
         return Symbol(Key("call", Key("attr", tensor.key, name)), m.undefined(tensor))
     if name.endswith("_") and not name.startswith("__"):
         return _in_place(m, tensor, name, arguments, node)

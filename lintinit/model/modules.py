@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import objects
-from lintinit.model.attributes import get_attribute
+from lintinit.model.attributes import get_attribute, set_attribute
 from lintinit.model.classes import ancestry, member_of
 from lintinit.model.guards import FALSE, TRUE, Guard
 from lintinit.model.heap import Handle, Map, Obj, Seq, Tensor
@@ -89,6 +89,18 @@ def _apply(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
     function = arguments.get(0, "fn")
     if function is not None:
         call_on_modules(m, obj, function, node)
+    return obj
+
+
+def _apply_to_state(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
+    """``module._apply(fn)``: what *fn* makes of a parameter or buffer takes its place."""
+    function = arguments.get(0, "fn")
+    for _, guard, tensor in list(state_of(m, obj)) if function is not None else ():
+        before = m.path
+        m.path = m.guards.all(before, guard)
+        if m.path != FALSE:
+            set_attribute(m, tensor, "data", m.call(function, Arguments([tensor]), node), node)
+        m.path = m.guards.any((m.path, m.guards.minus(before, guard)))
     return obj
 
 
@@ -198,6 +210,7 @@ MODULE_METHODS: dict[str, Handler] = {
     "children": _modules(False, True),
     "named_children": _modules(True, True),
     "apply": _apply,
+    "_apply": _apply_to_state,
     "__setattr__": _set_attribute,
     "state_dict": _state_dict,
     "load_state_dict": _load_state_dict,

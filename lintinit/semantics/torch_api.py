@@ -47,7 +47,7 @@ FLOAT_RESULTS = frozenset(
 #: Tensor methods that tell about a tensor and do not look at its values.
 METADATA = frozenset(
     "size numel nelement dim ndimension stride storage_offset element_size is_contiguous is_floating_point is_complex"
-    " is_signed get_device is_leaf data_ptr untyped_storage storage type_as_string __len__ is_pinned nbytes".split()
+    " is_signed get_device is_leaf type_as_string __len__ is_pinned nbytes".split()
 )
 #: Functions that read data from a Python or numpy value; a tensor argument is copied or shared.
 CONVERSIONS = frozenset({"as_tensor", "asarray", "from_numpy", "from_dlpack", "from_file", "frombuffer"})
@@ -55,6 +55,8 @@ CONVERSIONS = frozenset({"as_tensor", "asarray", "from_numpy", "from_dlpack", "f
 #: Tensor methods that return the same memory.
 VIEWS_IN_ORDER = frozenset(
     "detach detach_ requires_grad_ cuda cpu npu xpu mps pin_memory share_memory_ contiguous to data"
+    # Whoever is given the address or the storage can write there.
+    " data_ptr untyped_storage storage"
     " numpy alias view_as_real positive resolve_conj resolve_neg expand_as as_subclass"
     " coalesce refine_names rename".split()
 )
@@ -73,7 +75,7 @@ VIEWS_OF_PARTS = frozenset(
 #: In-place methods that overwrite every element without looking at the old one.
 OVERWRITES = frozenset(
     "fill_ zero_ copy_ random_ uniform_ normal_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_"
-    " fill set_".split()
+    " fill set_ apply_".split()
 )
 #: In-place methods that write the positions named by an index, by the position of the index argument.
 INDEXED_WRITES = {
