@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from lintinit._lazy import cst
 from lintinit.model import objects
 from lintinit.model.classes import lookup_class, namespace_of
 from lintinit.model.guards import FALSE
@@ -152,7 +153,7 @@ def _under(m: Machine, value: Value, handle: Handle) -> Value:
 def _set_data(m: Machine, owner: Tensor, value: Value, target: Any) -> None:
     """``p.data = value``: under the name that the owner has as an attribute this is a new registration."""
     node = getattr(target, "value", None)
-    if type(node).__name__ == "Attribute" and owner.handle is not None:
+    if isinstance(node, cst.Attribute) and owner.handle is not None:
         holder = m.evaluate(node.value)
         for guard, option in options(holder):
             option = m.stand_ins.get(option.key, option) if isinstance(option, Symbol) else option

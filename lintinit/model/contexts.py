@@ -99,8 +99,8 @@ def _with(m: Machine, node: cst.With) -> None:
     m.execute(node.body)
     if suppressed:
         m.path = before
-    for manager in reversed(entered):
-        m.call(get_attribute(m, manager, "__exit__", node), Arguments([NONE, NONE, NONE]), node)
+    for context in reversed(entered):
+        m.call(get_attribute(m, context, "__exit__", node), Arguments([NONE, NONE, NONE]), node)
     m.meta = outer_meta
 
 

@@ -95,7 +95,9 @@ def _apply(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
 def _apply_to_state(m: Machine, obj: Obj, arguments: Arguments, node: Any) -> Value:
     """``module._apply(fn)``: what *fn* makes of a parameter or buffer takes its place."""
     function = arguments.get(0, "fn")
-    for _, guard, tensor in list(state_of(m, obj)) if function is not None else ():
+    if function is None:
+        return obj
+    for _, guard, tensor in list(state_of(m, obj)):
         before = m.path
         m.path = m.guards.all(before, guard)
         if m.path != FALSE:
