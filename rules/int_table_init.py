@@ -17,6 +17,7 @@ from lintinit.semantics.roles import Role, role_of
 if TYPE_CHECKING:
     from lintinit.model.constructions import Construction, State
     from lintinit.model.file_model import FileModel
+    from lintinit.model.heap import Site, Storage
 
 
 def check(model: FileModel) -> Iterable[Finding]:
@@ -63,7 +64,7 @@ def _suspects(model: FileModel, construction: Construction) -> Iterator[_Suspect
         return
     own = uses_of(construction, states)
     for state in states:
-        roots = state.tensor.storage.roots()
+        roots = _roots(state)
         uses = [own[root] for root in roots if root in own]
         if uses and all(_is_scratch(state, use) for use in uses):
             continue
@@ -96,6 +97,19 @@ def _is_slot(state: State) -> bool:
     """A place for a checkpoint's tensor: its parameter carries a loader's attributes. Unread, it does no harm."""
     handle = state.tensor.handle
     return handle is not None and (handle.annotated or bool(handle.attrs))
+
+
+def _roots(state: State) -> list[Storage]:
+    """The allocations that the state's values go back to: its own first, then by place."""
+    return sorted(
+        state.tensor.storage.roots(), key=lambda storage: (storage is not state.tensor.storage, _place(storage.site))
+    )
+
+
+def _place(site: Site | None) -> tuple[str, int, int]:
+    if site is None:
+        return "", 0, 0
+    return str(site.block.source.path), site.position.line, site.position.column
 
 
 def _role(state: State, events: list[Event]) -> Role:
@@ -141,7 +155,7 @@ def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
 def _message(suspect: _Suspect, names: str) -> str:
     state = suspect.state
     kind = state.tensor.handle.kind if state.tensor.handle is not None else "state"
-    storages = sorted(state.tensor.storage.roots(), key=lambda storage: storage.allocator)
+    storages = _roots(state)
     allocator = storages[0].allocator if storages else "torch.empty"
     what = f"integer {kind} `{names}` is allocated by `{allocator}` and"
     if suspect.meta_only:
@@ -158,7 +172,7 @@ def _message(suspect: _Suspect, names: str) -> str:
 
 def _labels(model: FileModel, suspect: _Suspect) -> Iterator[Label]:
     state = suspect.state
-    for storage in state.tensor.storage.roots():
+    for storage in _roots(state):
         if storage.site is not None:
             yield model.label(storage.site, "allocated here")
     if state.assignment.inner is not None:
