@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from projects import Project
 
 ROOT = Path(__file__).resolve().parent.parent
+
+#: The same examples in every run, however busy the machine is.
+settings.register_profile("lintinit", derandomize=True, deadline=None, max_examples=200)
+settings.load_profile("lintinit")
 
 
 @pytest.fixture
