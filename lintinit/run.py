@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -128,12 +130,18 @@ def _in_workers(files: list[Found], task: _Task, workers: int) -> Iterator[FileR
     lost: list[Found] = []
     with ProcessPoolExecutor(workers, initializer=_start_worker, initargs=(task,)) as pool:
         waiting = [(batch, _submit(pool, batch)) for batch in batches]
-        for batch, future in waiting:
-            results = _outcome(future)
-            if results is None:
-                lost += batch
-            else:
-                yield from results
+        try:
+            for batch, future in waiting:
+                results = _outcome(future)
+                if results is None:
+                    lost += batch
+                else:
+                    yield from results
+        except BaseException:
+            # Nobody waits for the rest any more.
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+            raise
     while lost:
         with ProcessPoolExecutor(1, initializer=_start_worker, initargs=(task,)) as pool:
             alive = True
@@ -163,6 +171,7 @@ _worker: tuple[Engine, _Task]
 
 def _start_worker(task: _Task) -> None:
     global _worker
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
     _worker = (task.engine(), task)
 
 

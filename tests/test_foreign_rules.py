@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,6 +121,28 @@ def test_processes_that_die_in_several_batches(plugin: Plugin) -> None:
     report = json.loads(plugin.run("check", "-j", "2", "--output-format", "json", "1", "2", "3").stdout)
     assert len([finding["path"] for finding in report["findings"]]) == 25
     assert [error["path"] for error in report["errors"]] == ["1/b.py", "3/b.py"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signals")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupt(plugin: Plugin, jobs: str) -> None:
+    plugin.install("open('begun', 'w').close(); __import__('time').sleep(60)")
+    command = [sys.executable, "-m", "lintinit", "check", "-j", jobs]
+    started = subprocess.Popen(
+        command,
+        cwd=plugin.project.folder,
+        env={**os.environ, "PYTHONPATH": str(plugin.folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until = time.monotonic() + 30
+    while not (plugin.project.folder / "begun").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    os.killpg(started.pid, signal.SIGINT)
+    assert started.communicate(timeout=30) == ("", "lintinit: interrupted\n")
+    assert started.returncode == 2
 
 
 @pytest.mark.parametrize(
