@@ -92,7 +92,7 @@ def check(
     report = run.check(paths or (Path(),), options)
     reporter = import_module(f"lintinit.reporters.{output_format or 'full'}")
     _write(reporter.render(report))
-    if not report.files:
+    if not report.files and not report.errors:
         click.echo("lintinit: no Python files there", err=True)
     if report.errors:
         sys.exit(TROUBLE)

@@ -67,7 +67,7 @@ def check(paths: Sequence[Path], options: Options) -> Report:
     rules = registry.select(options.rules)
     files = list(discover(paths, options.excludes))
     results = _check_all(files, _Task(tuple(rule.name for rule in rules), tuple(_roots(paths)), options), options.jobs)
-    return _gather(len(files), results, options)
+    return _gather(sum(file.problem is None for file in files), results, options)
 
 
 def check_source(source: str | bytes, path: Path = Path("<source>"), rules: Iterable[str] = ()) -> FileResult:

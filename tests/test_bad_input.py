@@ -108,6 +108,18 @@ def test_forbidden_file_and_folder_for_somebody_who_may_everything(
         "c:1:1: failed: cannot be listed: Permission denied",
         "exit 2",
     ]
+    assert project.report()["summary"]["files"] == 2
+    result = project.run("check", "c")
+    assert (
+        result.stdout
+        == """\
+failed: cannot be listed: Permission denied
+ --> c:1
+
+0 errors, 0 warnings in 0 files; 1 problem kept files from being checked
+"""
+    )
+    assert (result.stderr, result.exit_code) == ("", 2)
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, owner: object, function: str, name: str) -> None:
