@@ -147,7 +147,7 @@ def test_split_takes_a_counter_out(expression: Expression, sizes: Sizes) -> None
     )
 )
 def test_text_keeps_known_parts_together(parts: list[Any]) -> None:
-    values = [part if isinstance(part, Symbol) else Const(part) for part in parts]
+    values: list[Value] = [part if isinstance(part, Symbol) else Const(part) for part in parts]
     result = text(values)
     if not any(isinstance(part, Symbol) for part in parts):
         assert result == Const("".join(map(str, parts)))

@@ -15,7 +15,7 @@ from lintinit.semantics.traits import registers
 FOUND = f"{{}}:8:9: error[int-table-init] {TABLE_MESSAGE}"
 LINES = TABLE.count("\n")
 AFTER = LINES + 1
-UNREADABLE = {
+UNREADABLE: dict[str, tuple[str | bytes, int, str]] = {
     "syntax": (f"{TABLE}def f(:\n", AFTER, "syntax error: invalid syntax"),
     "indentation": (
         f"{TABLE}if x:\npass\n",

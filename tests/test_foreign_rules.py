@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,7 +57,7 @@ class Plugin:
 
 
 @pytest.fixture
-def plugin(project: Project, tmp_path: Path) -> Iterator[Plugin]:
+def plugin(project: Project, tmp_path: Path) -> Plugin:
     """Three files with one finding each, and a rule that does something odd to the second."""
     for name in ("a.py", "b.py", "c.py"):
         project.write(name, TABLE)

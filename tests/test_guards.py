@@ -32,8 +32,9 @@ def build(guards: Guards, formula: Formula) -> Guard:
             return guards.negate(build(guards, part))
         case "and", parts:
             return guards.all(*(build(guards, part) for part in parts))
-        case _, parts:
+        case "or", parts:
             return guards.any(build(guards, part) for part in parts)
+    raise AssertionError(formula)
 
 
 def truth(formula: Formula, case: Case) -> bool:
@@ -46,8 +47,9 @@ def truth(formula: Formula, case: Case) -> bool:
             return not truth(part, case)
         case "and", parts:
             return all(truth(part, case) for part in parts)
-        case _, parts:
+        case "or", parts:
             return any(truth(part, case) for part in parts)
+    raise AssertionError(formula)
 
 
 def depends(formula: Formula, condition: str) -> bool:
