@@ -19,12 +19,15 @@ from lintinit.semantics.traits import (
     MEMORY,
     REGISTRATION,
     Trait,
+    allocates,
     holds_integers,
 )
 from lintinit.source import Block, SourceFile
 
 _PREPARES = re.compile(r"\b(?!self\b|super\b)\w+\.register_(?:parameter|buffer)\(|set_weight_attrs")
 _STATE_CLASS = re.compile(r"(?:Param(?:eter)?|Buffer|Tensor)\b")
+_TENSOR_TYPE = re.compile(r"\bTensor\b(?!\s*\()")
+_TENSOR_ALIAS = re.compile(r"\b(\w+)\s*=\s*[\w.]*\bTensor\b(?!\s*\()")
 _CALLED = re.compile(r"\.(\w+)\(")
 _HANDS_BACK = re.compile(r"\b(?:return|yield)\b")
 _SAYS_DTYPE = re.compile(r"\breturn\b[^\n]*|\b\w*dtype\w*\s*=[^\n]*")
@@ -121,10 +124,13 @@ class Prescan:
             if helper.source is not checked.source:
                 return False
             return self._class_lends(helper, trait, own)
+        if trait is MEMORY and not _may_call(checked.source, helper):
+            return False
         key = (*_key(helper), trait)
         if key not in self._lending:
             inner = (h for h in self._named(helper, trait) if h.source is helper.source and not _is_class(h))
-            self._lending[key] = any(self._gives(h, trait) for h in (helper, *inner))
+            named = (h for h in inner if trait is not MEMORY or _may_call(helper.source, h))
+            self._lending[key] = any(self._gives(h, trait) for h in (helper, *named))
         return self._lending[key]
 
     def _class_lends(self, cls: Block, trait: Trait, own: set[Trait]) -> bool:
@@ -232,6 +238,14 @@ def _renamed(block: Block) -> Iterator[Import]:
     imports = block.source.imports
     found = [imported for alias in block.words & imports.keys() for imported in imports[alias]] + block.inner_imports
     return (imported for imported in found if imported.name and imported.name != imported.alias)
+
+
+def _may_call(source: SourceFile, named: Block) -> bool:
+    """False where *named* makes no memory but by a name for ``torch.Tensor``, and *source* uses that as a type only."""
+    if named.head is not None or "Tensor" not in named.text or allocates(_TENSOR_TYPE.sub("", named.text)):
+        return True
+    names = "|".join(_TENSOR_ALIAS.findall(named.text)) or r"\w+"
+    return re.search(rf"\b(?:{names})\s*\(|(?:=|partial\(|return)\s*(?:{names})\b", source.text) is not None
 
 
 def _is_class(block: Block) -> bool:
