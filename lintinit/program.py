@@ -96,7 +96,7 @@ class Program:
 
     def _listing(self, package: Path) -> list[Path]:
         if package not in self._listings:
-            self._listings[package] = sorted(package.rglob("*.py"))
+            self._listings[package] = sorted(path for path in package.rglob("*.py") if path.is_file())
         return self._listings[package]
 
     def _search_path(self, folder: Path) -> list[Path]:

@@ -35,12 +35,15 @@ _COMPOUND = re.compile(r"[ \t]*(?:if|try|with|for|while|match|else|elif)\b")
 _BINDS = re.compile(
     r"^[ \t]*(?:async[ \t]+def|def|class)[ \t]+(\w+)"
     r"|^[ \t]*(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+(\([^)]*\)|[^\n#]*(?:\\\r?\n[^\n#]*)*)"
-    r"|^[ \t]*([\w, \t()*]+?)[ \t]*(?::[^=\n]+)?=(?!=)",
+    # Words and the blanks between them are told apart, or a long run of blanks would be tried in every division.
+    r"|^[ \t]*([\w,()*]+(?:[ \t]+[\w,()*]+)*)[ \t]*(?::[^=\n]+)?=(?!=)",
     re.MULTILINE,
 )
 _ANNOTATES = re.compile(r"^[ \t]*(\w+)[ \t]*:(?!=)", re.MULTILINE)
 _RETURNS_MEMORY = re.compile(r"\breturn\b[^\n]*\bempty\w*\(")
 _WORD = re.compile(r"[^\W\d]\w*")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_FORM_FEED = re.compile(r"(\r?\n)([ \t\f]*\f)")
 _STAR = re.compile(r"import[\s(\\]*\*")
 _NAME = re.compile(r"(?:[\w.]+\s+as\s+)?(\w+|\*)")
 _BRACKETS = re.compile(r"[(\[{]|[)\]}]|:|#[^\n]*|\"\"\"|'''|\"(?:[^\\\"\n]|\\.)*\"|'(?:[^\\'\n]|\\.)*'")
@@ -253,12 +256,22 @@ class SourceFile:
 
     @cached_property
     def text(self) -> str:
-        """The decoded text without a byte order mark; line ends as they are in the file."""
+        """The decoded text without a byte order mark, as long as it is in the file.
+
+        A carriage return alone becomes a line feed, and a form feed before the code of a line goes to the end of the
+        line before: what the code means stays, and every line starts where its code does.
+        """
+        text = _LONE_RETURN.sub("\n", self.decoded)
+        return _FORM_FEED.sub(lambda match: " " * len(match[2]) + match[1], text) if "\f" in text else text
+
+    @cached_property
+    def decoded(self) -> str:
+        """The decoded text without a byte order mark, every character as it is in the file."""
         data = self.data.removeprefix(codecs.BOM_UTF8)
         encoding = "utf-8" if self.encoding == "utf-8-sig" else self.encoding
         try:
             text = data.decode(encoding)
-        except (UnicodeDecodeError, LookupError) as error:
+        except (UnicodeError, LookupError) as error:
             line = data[: getattr(error, "start", 0)].count(b"\n") + 1
             raise Diagnostic(self.path, line, f"cannot decode: {error}") from None
         if "\0" in text:

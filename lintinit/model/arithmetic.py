@@ -54,6 +54,8 @@ def text(parts: list[Value], sources: frozenset[Any] = frozenset()) -> Value:
         for piece in key.parts if key.kind == "text" else (key,):
             if piece.kind == "const":
                 piece = Key("const", "str", str(piece.parts[1]))
+                if not piece.parts[1]:
+                    continue
                 if keys and keys[-1].kind == "const":
                     keys[-1] = Key("const", "str", keys[-1].parts[1] + piece.parts[1])
                     continue

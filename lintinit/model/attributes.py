@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from lintinit._lazy import cst
 from lintinit.model import objects
 from lintinit.model.classes import lookup_class, namespace_of
+from lintinit.model.dtypes import dtype_named
 from lintinit.model.guards import FALSE
 from lintinit.model.heap import Handle, Obj, Tensor, options
 from lintinit.model.tensors import replace_data, tensor_attribute
@@ -26,7 +27,6 @@ from lintinit.model.values import (
     Symbol,
     Value,
 )
-from lintinit.semantics.dtypes import dtype_named
 from lintinit.semantics.torch_api import canonical
 
 if TYPE_CHECKING:

@@ -74,37 +74,44 @@ def _finally(m: Machine, node: cst.Finally) -> None:
 
 @handles(HANDLERS, "With")
 def _with(m: Machine, node: cst.With) -> None:
-    for at, item in enumerate(node.items):
-        manager = _manager(m, item.item)
-        if manager is not None:
-            inner = node.with_changes(items=node.items[at + 1 :]) if node.items[at + 1 :] else node.body
-            _within(m, item, manager, inner)
-            return
-    outer_meta = m.meta
-    suppressed = False
-    entered: list[Obj] = []
-    for item in node.items:
-        value = m.known(m.evaluate(item.item))
-        if isinstance(value, Obj) and value.cls is not None and lookup_class(m, value.cls, "__exit__") is not None:
-            entered.append(value)
-            value = m.call(get_attribute(m, value, "__enter__", item.item), Arguments(), item.item)
-        if value == Const("meta"):
-            m.meta = True
-        suppressed = suppressed or _suppresses(item.item)
-        if item.asname is not None:
-            assign(m, item.asname.name, value if not isinstance(value, Const) else Symbol(fresh()))
-    before = m.path
+    _enter(m, node.items, node.body)
+
+
+def _enter(m: Machine, items: Sequence[cst.WithItem], body: cst.CSTNode) -> None:
+    """Enter the context managers one by one, the body innermost."""
+    if not items:
+        m.execute(body)
+        return
+    item, rest = items[0], items[1:]
+    generator = _generator(m, item.item)
+    if generator is not None:
+        _within(m, item, generator, lambda: _enter(m, rest, body))
+        return
+    outer_meta, before = m.meta, m.path
+    value = m.known(m.evaluate(item.item))
+    manager = value if isinstance(value, Obj) and _has_exit(m, value) else None
+    if manager is not None:
+        value = m.call(get_attribute(m, manager, "__enter__", item.item), Arguments(), item.item)
+    if value == Const("meta"):
+        m.meta = True
+    if item.asname is not None:
+        assign(m, item.asname.name, value if not isinstance(value, Const) else Symbol(fresh()))
+    suppressed = _suppresses(item.item)
     if suppressed:
         m.path = m.guards.minus(before, m.guards.atom(fresh("exception")))
-    m.execute(node.body)
+    _enter(m, rest, body)
     if suppressed:
         m.path = before
-    for context in reversed(entered):
-        m.call(get_attribute(m, context, "__exit__", node), Arguments([NONE, NONE, NONE]), node)
+    if manager is not None:
+        m.call(get_attribute(m, manager, "__exit__", item.item), Arguments([NONE, NONE, NONE]), item.item)
     m.meta = outer_meta
 
 
-def _manager(m: Machine, node: cst.BaseExpression) -> Function | None:
+def _has_exit(m: Machine, obj: Obj) -> bool:
+    return obj.cls is not None and lookup_class(m, obj.cls, "__exit__") is not None
+
+
+def _generator(m: Machine, node: cst.BaseExpression) -> Function | None:
     """The generator of the tree that a call makes a context manager of."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, (cst.Name, cst.Attribute)):
         return None
@@ -113,8 +120,8 @@ def _manager(m: Machine, node: cst.BaseExpression) -> Function | None:
     return function if isinstance(function, Function) and function.is_a("contextmanager") else None
 
 
-def _within(m: Machine, item: cst.WithItem, manager: Function, body: cst.CSTNode) -> None:
-    """Execute *body* where *manager* yields: what stands behind the yield comes after it."""
+def _within(m: Machine, item: cst.WithItem, manager: Function, body: Callable[[], None]) -> None:
+    """Do what *body* does where *manager* yields: what stands behind the yield comes after it."""
     caller = m.block, m.frame, m.discarded
 
     def inside(value: Value) -> None:
@@ -122,7 +129,7 @@ def _within(m: Machine, item: cst.WithItem, manager: Function, body: cst.CSTNode
         m.block, m.frame, m.discarded = caller
         if item.asname is not None:
             assign(m, item.asname.name, value)
-        m.execute(body)
+        body()
         m.block, m.frame, m.discarded = within
 
     m.entered_contexts[manager] = inside

@@ -115,7 +115,7 @@ def _steps(body: cst.BaseSuite) -> dict[str, int]:
             if isinstance(item, cst.AugAssign) and isinstance(item.target, cst.Name):
                 sign = {"AddAssign": 1, "SubtractAssign": -1}.get(type(item.operator).__name__)
                 if sign is not None and isinstance(item.value, cst.Integer):
-                    found[item.target.value] = sign * int(item.value.value)
+                    found[item.target.value] = sign * int(item.value.value, 0)
     return found
 
 

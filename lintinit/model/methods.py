@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model.arithmetic import binary
+from lintinit.model.dtypes import BOOL, CASTS, FLOAT, INT64
 from lintinit.model.guards import TRUE
 from lintinit.model.heap import Seq, Slice, Tensor
 from lintinit.model.iteration import rounds
@@ -39,7 +40,6 @@ from lintinit.model.values import (
     fresh,
     key_of,
 )
-from lintinit.semantics.dtypes import BOOL, CASTS, FLOAT, INT64
 from lintinit.semantics.torch_api import (
     ALLOCATORS,
     BOOL_RESULTS,

@@ -298,4 +298,6 @@ def own_name(obj: Obj) -> str:
     """What messages call the object: the class, or how the code names it."""
     if isinstance(obj.cls, Class):
         return obj.cls.name
+    if isinstance(obj.cls, External):
+        return obj.cls.name.rpartition(".")[2]
     return text_of(obj.key)

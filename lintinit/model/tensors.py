@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lintinit.model import arithmetic
+from lintinit.model.dtypes import BOOL, FLOAT, PYTHON_TYPES
 from lintinit.model.guards import FALSE, TRUE, Guard
 from lintinit.model.heap import Seq, Site, Storage, Store, Tensor, options
 from lintinit.model.regions import WHOLE, Region, Shape, covers
@@ -23,7 +24,6 @@ from lintinit.model.values import (
     fresh,
     key_of,
 )
-from lintinit.semantics.dtypes import BOOL, FLOAT, PYTHON_TYPES
 from lintinit.semantics.torch_api import VIEWS_REARRANGED, is_tensor_method
 
 if TYPE_CHECKING:

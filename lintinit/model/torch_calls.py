@@ -9,6 +9,7 @@ from lintinit.model import methods, objects, standard
 from lintinit.model.arithmetic import difference
 from lintinit.model.classes import parameter_kind
 from lintinit.model.containers import fill_container
+from lintinit.model.dtypes import FLOAT, INT64, LEGACY_TENSORS
 from lintinit.model.heap import Map, Obj, Seq, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
@@ -36,7 +37,6 @@ from lintinit.model.values import (
     fresh,
     key_of,
 )
-from lintinit.semantics.dtypes import FLOAT, INT64, LEGACY_TENSORS
 from lintinit.semantics.torch_api import (
     ALLOCATORS,
     CONTAINERS,

@@ -5,9 +5,8 @@ Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html (dtypes and 
 
 from __future__ import annotations
 
-from lintinit.model.values import DType
-
-_KINDS = {
+#: What a dtype holds, with the names in the torch namespace.
+KINDS = {
     "integer": (
         "int8 int16 int32 int64 uint8 uint16 uint32 uint64 short int long char byte"
         " int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7"
@@ -20,51 +19,39 @@ _KINDS = {
     ),
     "complex": "complex32 complex64 complex128 chalf cfloat cdouble",
 }
-_SAME = {"short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64"}
-#: Every dtype by its name in the torch namespace.
-DTYPES = {
-    name: DType(f"torch.{_SAME.get(name, name)}", kind) for kind, names in _KINDS.items() for name in names.split()
-}
-INT64 = DTYPES["int64"]
-BOOL = DTYPES["bool"]
-FLOAT = DTYPES["float32"]
+#: Second names.
+SAME = {"short": "int16", "int": "int32", "long": "int64", "half": "float16", "float": "float32", "double": "float64"}
 
 #: ``torch.LongTensor`` and its relatives: constructors that allocate when they get sizes.
 LEGACY_TENSORS = {
-    "Tensor": FLOAT,
-    "FloatTensor": FLOAT,
-    "DoubleTensor": DTYPES["float64"],
-    "HalfTensor": DTYPES["float16"],
-    "BFloat16Tensor": DTYPES["bfloat16"],
-    "LongTensor": INT64,
-    "IntTensor": DTYPES["int32"],
-    "ShortTensor": DTYPES["int16"],
-    "CharTensor": DTYPES["int8"],
-    "ByteTensor": DTYPES["uint8"],
-    "BoolTensor": BOOL,
+    "Tensor": "float32",
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
 }
 
 #: Tensor methods that convert to a dtype of their own.
 CASTS = {
-    "long": INT64,
-    "int": DTYPES["int32"],
-    "short": DTYPES["int16"],
-    "char": DTYPES["int8"],
-    "byte": DTYPES["uint8"],
-    "bool": BOOL,
-    "float": FLOAT,
-    "double": DTYPES["float64"],
-    "half": DTYPES["float16"],
-    "bfloat16": DTYPES["bfloat16"],
-    "cfloat": DTYPES["complex64"],
-    "cdouble": DTYPES["complex128"],
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
 }
 
 #: Python's own types, where ``dtype=`` takes them.
-PYTHON_TYPES = {"int": INT64, "float": FLOAT, "bool": BOOL, "complex": DTYPES["complex64"]}
-
-
-def dtype_named(dotted: str) -> DType | None:
-    """The dtype that ``torch.<name>`` is, or None for any other dotted name."""
-    prefix, _, name = dotted.rpartition(".")
-    return DTYPES.get(name) if prefix == "torch" else None
+PYTHON_TYPES = {"int": "int64", "float": "float32", "bool": "bool", "complex": "complex64"}
