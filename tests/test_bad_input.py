@@ -195,3 +195,21 @@ def test_registrations_are_found_in_long_words_without_delay() -> None:
     assert registers("from a import FusedParameter")
     assert registers("cls = layers.ScaleBuffer")
     assert not registers("x = " + "a" * 1_000_000)
+
+
+def test_pipe_beside_the_checked_file(project: Project) -> None:
+    project.write("p/__init__.py", "")
+    project.write("p/router.py", TABLE)
+    os.mkfifo(project.folder / "p/pipe.py")
+    assert len(project.report("p/router.py")["findings"]) == 1
+
+
+def test_coding_that_decodes_nothing(project: Project) -> None:
+    project.write("a.py", f"# coding: undefined\n{TABLE}")
+    [error] = project.report()["errors"]
+    assert error["message"].startswith("cannot decode: ")
+
+
+def test_long_runs_of_blanks_cost_no_more_than_their_length(project: Project) -> None:
+    project.write("a.py", f"{TABLE}x = [\n{' ' * 50_000}1]\n")
+    assert len(project.report()["findings"]) == 1

@@ -71,6 +71,15 @@ def test_form_feeds(project: Project) -> None:
     assert place(the_finding(project, content)) == (9, 9, 9, 93)
 
 
+@pytest.mark.parametrize("change", [("class Router", "\fclass Router"), ("    def __init__", "\f    def __init__")])
+def test_form_feed_before_the_code_of_a_line(project: Project, change: tuple[str, str]) -> None:
+    assert place(the_finding(project, TABLE.replace(*change, 1))) == PLACE
+
+
+def test_carriage_returns_alone(project: Project) -> None:
+    assert place(the_finding(project, TABLE.replace("\n", "\r"))) == PLACE
+
+
 def test_last_line_without_an_end(project: Project) -> None:
     content = TABLE.rpartition("    def forward")[0].rstrip()
     assert place(the_finding(project, content)) == PLACE
