@@ -84,12 +84,7 @@ def any_item(m: Machine, items: list[tuple[Guard, Value]], rest: Value | None) -
         return Symbol(fresh())
     if len(items) > _MAX_PICKED and all(isinstance(item, Tensor) for _, item in items):
         return combine(m, "item", [item for _, item in items], m.statement().node)
-    left, choices = TRUE, []
-    for guard, item in items[:-1]:
-        pick = m.guards.all(left, guard, m.guards.atom(fresh("which")))
-        choices.append((pick, item))
-        left = m.guards.minus(left, pick)
-    return m.choose([*choices, (left, items[-1][1])])
+    return m.either(items)
 
 
 # Dicts.

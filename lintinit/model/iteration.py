@@ -133,16 +133,7 @@ def _swept_number(start: Value, at: int) -> Value:
 
 def any_of(m: Machine, items: Seq) -> Value:
     """An element of *items*, each possible under a guard of its own."""
-    options = [*items.items, *([] if items.exact else [(TRUE, items.rest)])]
-    if len(options) == 1:
-        return options[0][1]
-    left = TRUE
-    choices = []
-    for guard, item in options[:-1]:
-        pick = m.guards.all(left, guard, m.guards.atom(fresh("which")))
-        choices.append((pick, item))
-        left = m.guards.minus(left, pick)
-    return m.choose([*choices, (left, options[-1][1])])
+    return m.either([*items.items, *([] if items.exact else [(TRUE, items.rest)])])
 
 
 def one_of(m: Machine, values: list[Value]) -> Value:

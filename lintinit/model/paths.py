@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from lintinit.model.guards import FALSE, TRUE, Guard, Guards
 from lintinit.model.heap import Map, Seq, Tensor, options
@@ -53,6 +53,15 @@ class Paths:
         if len(found) == 1 and found[0][0] == TRUE:
             return found[0][1]
         return Choice(tuple(found)) if found else Symbol(fresh())
+
+    def either(self, items: Sequence[tuple[Guard, Value]]) -> Value:
+        """One of *items*, unknown which: each is possible under a guard of its own."""
+        left, choices = TRUE, []
+        for guard, item in items[:-1]:
+            pick = self.guards.all(left, guard, self.guards.atom(fresh("which")))
+            choices.append((pick, item))
+            left = self.guards.minus(left, pick)
+        return self.choose([*choices, *((left, item) for _, item in items[-1:])])
 
     def known(self, value: Value) -> Value:
         """*value* without the alternatives that the current path excludes."""
