@@ -20,15 +20,8 @@ from lintinit._lazy import cst
 from lintinit.errors import Diagnostic
 from lintinit.import_lines import Import, imports
 from lintinit.parsing import explain_failure, parse
+from lintinit.strings import long_strings
 
-_TRIPLE = re.compile(r'"""|\'\'\'')
-_PLAIN_PREFIX = re.compile(r"[^#'\"]*\Z")
-_LEXEME = re.compile(
-    r"#[^\n]*"
-    r"|(?P<long>\"\"\"(?:[^\\\"]|\\.|\"(?!\"\"))*(?:\"\"\"|\Z)|'''(?:[^\\']|\\.|'(?!''))*(?:'''|\Z))"
-    r"|\"(?:[^\\\"\n]|\\.)*\"?|'(?:[^\\'\n]|\\.)*'?",
-    re.DOTALL,
-)
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _HEAD = re.compile(r"(?:[ \t]*@[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*)*?[ \t]*(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
 _COMPOUND = re.compile(r"[ \t]*(?:if|try|with|for|while|match|else|elif)\b")
@@ -339,7 +332,7 @@ class SourceFile:
 
     @cached_property
     def _strings(self) -> list[tuple[int, int]]:
-        return list(_long_strings(self.text))
+        return list(long_strings(self.text))
 
     def _starts(self, start: int, end: int, indent: str) -> Iterator[int]:
         text = self.text
@@ -375,34 +368,3 @@ def _statements_of(module: cst.Module, nested: bool) -> list[cst.CSTNode]:
     around = module.body[0]
     assert isinstance(around, cst.If)
     return list(around.body.body)
-
-
-def _long_strings(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges of triple-quoted strings.
-
-    The quick way pairs the quotes in order; it holds unless one stands in a comment or in another string,
-    and then the text is scanned properly.
-    """
-    found = []
-    at = 0
-    while match := _TRIPLE.search(text, at):
-        line_start = text.rfind("\n", 0, match.start()) + 1
-        if not _PLAIN_PREFIX.match(text[max(line_start, at) : match.start()]):
-            return _scan(text)
-        end = text.find(match[0], match.end())
-        while end > 0 and _escaped(text, end):
-            end = text.find(match[0], end + 1)
-        at = len(text) if end < 0 else end + 3
-        found.append((match.start(), at))
-    return iter(found)
-
-
-def _escaped(text: str, at: int) -> bool:
-    slashes = 0
-    while text[at - slashes - 1] == "\\":
-        slashes += 1
-    return slashes % 2 == 1
-
-
-def _scan(text: str) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in _LEXEME.finditer(text) if match.lastgroup == "long")
