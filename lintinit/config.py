@@ -9,6 +9,7 @@ from typing import Any
 
 from lintinit.discovery import Excludes
 from lintinit.errors import LintinitError
+from lintinit.fixes.defaults import Default, parse
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,6 +23,8 @@ class Settings:
 
     #: Files to leave out, by patterns that start from the folder of the pyproject.toml.
     exclude: tuple[Excludes, ...] = ()
+    #: Default values that fixes take, by attribute.
+    defaults: tuple[tuple[str, Default], ...] = ()
 
 
 def load(folder: Path) -> Settings:
@@ -48,10 +51,19 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _settings(path: Path, table: dict[str, Any]) -> Settings:
-    unknown = table.keys() - {"exclude"}
+    unknown = table.keys() - {"exclude", "defaults"}
     if unknown:
-        raise LintinitError(f"{path}: [tool.lintinit] does not know {', '.join(sorted(unknown))}; it knows: exclude")
+        raise LintinitError(
+            f"{path}: [tool.lintinit] does not know {', '.join(sorted(unknown))}; it knows: defaults, exclude"
+        )
     exclude = table.get("exclude", [])
     if not isinstance(exclude, list) or not all(isinstance(pattern, str) for pattern in exclude):
         raise LintinitError(f"{path}: [tool.lintinit] exclude must be a list of strings")
-    return Settings((Excludes(path.parent, tuple(exclude)),))
+    defaults = table.get("defaults", {})
+    if not isinstance(defaults, dict) or not all(isinstance(value, str) for value in defaults.values()):
+        raise LintinitError(f'{path}: [tool.lintinit.defaults] must hold lines like NAME = "KIND:EXPRESSION"')
+    try:
+        parsed = tuple((name, parse(value)) for name, value in defaults.items())
+    except LintinitError as error:
+        raise LintinitError(f"{path}: [tool.lintinit.defaults] {error}") from None
+    return Settings((Excludes(path.parent, tuple(exclude)),), parsed)

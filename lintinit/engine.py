@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lintinit.errors import Diagnostic
 from lintinit.finding import Finding
@@ -16,6 +17,9 @@ from lintinit.program import Program
 from lintinit.rule import Rule
 from lintinit.source import Block, SourceFile
 from lintinit.suppress import suppress
+
+if TYPE_CHECKING:
+    from lintinit.fixes.defaults import Default
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +39,15 @@ _TEXT, _PARSED = 24_000_000, 600_000
 class Engine:
     """Checks the files of one program with some rules; keeps what one file taught for the next."""
 
-    def __init__(self, rules: Sequence[Rule], roots: Iterable[Path] = (), prescan: bool = True) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        roots: Iterable[Path] = (),
+        prescan: bool = True,
+        defaults: Iterable[tuple[str, Default]] = (),
+    ) -> None:
         self._rules = rules
+        self._defaults = dict(defaults)
         self._program = Program(roots)
         self._uses_prescan = prescan
         self._prescan = Prescan(self._program)
@@ -52,6 +63,11 @@ class Engine:
         if self._program.trim(_TEXT, _PARSED):
             self._prescan.forget_files()
         return result
+
+    def replace(self, source: SourceFile) -> None:
+        """Take *source* for what is in its file from now on."""
+        self._program.add(source)
+        self._prescan.forget_files()
 
     def check(self, source: SourceFile, strict: bool = False) -> FileResult:
         """The findings of *source* and what stood in the way; *strict* looks for syntax errors everywhere.
@@ -83,7 +99,7 @@ class Engine:
     def _apply(self, rule: Rule, source: SourceFile, blocks: list[Block]) -> Iterable[Finding]:
         from lintinit.model.file_model import FileModel  # not needed for a tree without candidates
 
-        return list(rule.check(FileModel(self._program, source, blocks)))
+        return list(rule.check(FileModel(self._program, source, blocks, self._defaults)))
 
 
 def _read(path: Path) -> bytes:

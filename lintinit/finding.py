@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from lintinit.remedy import Remedy
 from lintinit.source import Position
 
 Severity = Literal["error", "warning"]
@@ -43,6 +44,8 @@ class Finding:
     dtype: str
     role: str
     suppressed: bool = False
+    #: How to repair it, or why that cannot be done by inserting something.
+    remedy: Remedy | None = None
 
     @property
     def order(self) -> tuple[str, int, int, str, str]:

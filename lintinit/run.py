@@ -19,6 +19,7 @@ from lintinit.discovery import Excludes, Found, discover
 from lintinit.engine import Engine, FileResult
 from lintinit.errors import Diagnostic
 from lintinit.finding import Finding, Severity, at_least
+from lintinit.fixes.defaults import Default
 
 Result = TypeVar("Result")
 #: Below this many bytes of source, starting processes costs more than they save.
@@ -39,6 +40,8 @@ class Options:
     min_severity: Severity = "warning"
     jobs: int | None = None
     prescan: bool = True
+    #: Default values that fixes take, by attribute.
+    defaults: tuple[tuple[str, Default], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class _Task:
     strict: bool = False
 
     def engine(self) -> Engine:
-        return Engine(registry.select(self.rules), self.roots, self.options.prescan)
+        return Engine(registry.select(self.rules), self.roots, self.options.prescan, self.options.defaults)
 
 
 def _roots(paths: Iterable[Path]) -> Iterator[Path]:

@@ -330,6 +330,16 @@ class SourceFile:
     def _line_starts(self) -> list[int]:
         return [0, *(match.end() for match in re.finditer(r"\r\n?|\n", self.text))]
 
+    def offset(self, line: int, column: int) -> int:
+        """How many characters of the text come before a place."""
+        return self._line_starts[line - 1] + column - 1
+
+    def position_at(self, offset: int) -> Position:
+        """The empty range at *offset*."""
+        line = bisect.bisect_right(self._line_starts, offset)
+        column = offset - self._line_starts[line - 1] + 1
+        return Position(line, column, line, column)
+
     @cached_property
     def _strings(self) -> list[tuple[int, int]]:
         return list(long_strings(self.text))

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from lintinit.errors import Diagnostic
 from lintinit.finding import Confidence, Finding, Label, Severity
+from lintinit.fixes.repair import remedy
+from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Event, options
+from lintinit.model.machine import RunLimit
 from lintinit.model.loading import left_after_loading
 from lintinit.model.objects import own_name
 from lintinit.model.uses import Uses, handed_on, uses_elsewhere, uses_of
 from lintinit.model.values import Const, DType
+from lintinit.remedy import Fix, Refusal, Remedy, together
 from lintinit.rule import Rule
 from lintinit.semantics.roles import Role, role_of
 
@@ -149,7 +154,23 @@ def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
         class_name=own_name(state.owner),
         dtype=_dtype(state),
         role=first.role.name,
+        remedy=_remedy(model, suspects),
     )
+
+
+def _remedy(model: FileModel, suspects: list[_Suspect]) -> Remedy:
+    """The repair of everything that the statement leaves unfilled, each memory once."""
+    found: dict[object, Remedy] = {}
+    for suspect in suspects:
+        state = suspect.state
+        key = state.name if len(_roots(state)) != 1 else _place(_roots(state)[0].site)
+        if isinstance(found.get(key), Fix):
+            continue
+        try:
+            found[key] = remedy(model, state, suspect.role, _dtype(state), suspect.meta_only)
+        except (GuardLimit, RunLimit, RecursionError, Diagnostic):
+            found[key] = Refusal("the code around it is too large to follow")
+    return together(found.values())
 
 
 def _message(suspect: _Suspect, names: str) -> str:
@@ -187,6 +208,6 @@ RULE = Rule(
     summary="integer parameter or buffer is allocated uninitialised and never filled",
     since="0.1.0",
     severity="error",
-    fix="never",
+    fix="sometimes",
     check=check,
 )

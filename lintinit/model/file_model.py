@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from lintinit.finding import Label
 from lintinit.model.constructions import Construction, State, constructions
@@ -22,8 +23,16 @@ Answer = TypeVar("Answer")
 class FileModel:
     """The constructions of a file and questions about them that reach beyond one of them."""
 
-    def __init__(self, program: Program, source: SourceFile, blocks: list[Block]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        source: SourceFile,
+        blocks: list[Block],
+        defaults: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.program = program
+        #: Default values that people ask for, by attribute (:class:`lintinit.fixes.defaults.Default`).
+        self.defaults = defaults
         self.source = source
         self.blocks = blocks
 

@@ -151,6 +151,8 @@ class Assignment:
     explicit: bool = True
     #: The assignment itself, where ``site`` is a call of something that only passes the value on.
     inner: Site | None = None
+    #: Grows in the order in which construction assigns.
+    step: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from lintinit.finding import Finding
+from lintinit.remedy import Fix, Remedy
 from lintinit.reporters.places import shown
 from lintinit.run import Report
 
@@ -23,7 +24,7 @@ def render(report: Report) -> str:
             "parsed": report.parsed,
             "errors": report.count("error"),
             "warnings": report.count("warning"),
-            "fixable": 0,
+            "fixable": sum(isinstance(f.remedy, Fix) and not f.suppressed for f in report.findings),
         },
     }
     return json.dumps(document, indent=2) + "\n"
@@ -56,6 +57,22 @@ def _finding(finding: Finding) -> dict[str, Any]:
             }
             for label in finding.labels
         ],
-        "fix": None,
+        "fix": _fix(finding.remedy),
         "suppressed": finding.suppressed,
     }
+
+
+def _fix(remedy: Remedy | None) -> dict[str, Any] | None:
+    if not isinstance(remedy, Fix):
+        return None
+    edits = [
+        {
+            "line": edit.position.line,
+            "column": edit.position.column,
+            "end_line": edit.position.end_line,
+            "end_column": edit.position.end_column,
+            "text": edit.text,
+        }
+        for edit in remedy.edits
+    ]
+    return {"title": remedy.title, "safety": remedy.safety, "edits": edits}

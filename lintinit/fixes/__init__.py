@@ -1,0 +1,1 @@
+"""How state gets a default: which value, and where in the code."""
