@@ -99,6 +99,84 @@ def check(
     sys.exit(FINDINGS if report.fails(fail_on) else CLEAN)
 
 
+@main.command(cls=_Command, epilog=_STATUS)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--rule", "rules", multiple=True, metavar="NAME", help="Only this rule; may be given several times.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also fixes that somebody should look at, of payloads for one.")
+@click.option("--diff", is_flag=True, help="Print a unified diff, write nothing; exit status 1 if there is one.")
+@click.option(
+    "--default",
+    "defaults",
+    multiple=True,
+    metavar="NAME=KIND[:EXPR]",
+    help="The value of an attribute: zeros, arange, cyclic:EXPR, group:EXPR or full:EXPR; several times.",
+)
+@click.option(
+    "--min-severity", type=_SEVERITIES, default="warning", show_default=True, help="Leave milder findings alone."
+)
+@click.option("--fail-on", type=_SEVERITIES, default="error", show_default=True, help="The mildest finding that fails.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave files out, as in .gitignore; several times.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Processes.  [default: one for each processor]")
+@click.option(
+    "--stdin-filename", type=click.Path(path_type=Path), help="With - as path: what the standard input is a file of."
+)
+def fix(
+    paths: tuple[Path, ...],
+    rules: tuple[str, ...],
+    unsafe_fixes: bool,
+    diff: bool,
+    defaults: tuple[str, ...],
+    min_severity: Any,
+    fail_on: Any,
+    exclude: tuple[str, ...],
+    jobs: int | None,
+    stdin_filename: Path | None,
+) -> None:
+    """Repair what check finds in files and folders (default: the current folder).
+
+    State gets a default value that a checkpoint overwrites. Code is only inserted, and a file is replaced whole or
+    not at all. With - the standard input is repaired to the standard output.
+    """
+    from lintinit import config, fixing, run
+    from lintinit.discovery import Excludes
+    from lintinit.reporters import fixes
+
+    here = Path.cwd()
+    settings = config.load(here)
+    options = run.Options(
+        rules=rules,
+        excludes=(*settings.exclude, Excludes(here, exclude)),
+        min_severity=min_severity,
+        jobs=jobs,
+        defaults=(*settings.defaults, *map(_default, defaults)),
+    )
+    piped = Path("-") in paths
+    if piped:
+        if len(paths) > 1:
+            raise LintinitError("- stands for the standard input and must be the only path")
+        data = sys.stdin.buffer.read()
+        report = fixing.fix_input(data, stdin_filename or Path("<stdin>"), options, unsafe_fixes)
+    else:
+        report = fixing.fix(paths or (Path(),), options, unsafe_fixes, write=not diff)
+    if diff:
+        _write(fixes.diff(report))
+    elif piped:
+        sys.stdout.buffer.write(report.files[0].after)
+    click.echo(fixes.render(report, "to fix" if diff else "fixed"), nl=False, err=diff or piped)
+    if report.errors:
+        sys.exit(TROUBLE)
+    sys.exit(FINDINGS if report.fails(fail_on) or (diff and report.changed) else CLEAN)
+
+
+def _default(text: str) -> tuple[str, Any]:
+    from lintinit.fixes.defaults import parse
+
+    name, equals, spec = text.partition("=")
+    if not equals or not name.strip():
+        raise LintinitError(f"--default {text!r}: write NAME=KIND or NAME=KIND:EXPRESSION")
+    return name.strip(), parse(spec)
+
+
 def _write(text: str) -> None:
     """To the standard output, whatever its encoding is."""
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":

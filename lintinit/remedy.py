@@ -22,6 +22,8 @@ class Edit:
     end: int
     text: str
     position: Position
+    #: Comes behind other insertions at the same place.
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,9 @@ def _overlap(one: Fix, other: Fix) -> bool:
 
 def apply(text: str, fixes: Iterable[Fix]) -> str:
     """*text* with the edits of all *fixes*; the same edit made by several (an import) is made once."""
-    edits = list(dict.fromkeys(edit for fix in fixes for edit in fix.edits))
-    for edit in sorted(reversed(edits), key=lambda edit: (edit.start, edit.end), reverse=True):
+    edits = enumerate(dict.fromkeys(edit for fix in fixes for edit in fix.edits))
+    backwards = sorted(((edit.start, edit.end, edit.late, at, edit) for at, edit in edits), reverse=True)
+    for *_, edit in backwards:
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
 

@@ -69,7 +69,7 @@ def check(paths: Sequence[Path], options: Options) -> Report:
     """
     rules = registry.select(options.rules)
     files = list(discover(paths, options.excludes))
-    results = _check_all(files, _Task(tuple(rule.name for rule in rules), tuple(_roots(paths)), options), options.jobs)
+    results = _check_all(files, _Task(tuple(rule.name for rule in rules), tuple(roots(paths)), options), options.jobs)
     return _gather(sum(file.problem is None for file in files), results, options)
 
 
@@ -78,7 +78,7 @@ def check_source(source: str | bytes, path: Path = Path("<source>"), rules: Iter
     from lintinit.source import SourceFile
 
     data = source.encode() if isinstance(source, str) else source
-    return _deep(lambda: Engine(registry.select(rules)).check(SourceFile(path, data), strict=True))
+    return deep(lambda: Engine(registry.select(rules)).check(SourceFile(path, data), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,8 @@ class _Task:
         return Engine(registry.select(self.rules), self.roots, self.options.prescan, self.options.defaults)
 
 
-def _roots(paths: Iterable[Path]) -> Iterator[Path]:
+def roots(paths: Iterable[Path]) -> Iterator[Path]:
+    """The folders that imports are looked up in."""
     return (path if path.is_dir() else path.parent for path in paths)
 
 
@@ -104,7 +105,7 @@ def _check_all(files: list[Found], task: _Task, jobs: int | None) -> Iterator[Fi
     workers = min(jobs or _processors(), len(files))
     if workers > 1 and (jobs or size > _WORTH_WORKERS):
         return _in_workers(files, task, workers)
-    return iter(_deep(lambda: _check_here(files, task)))
+    return iter(deep(lambda: _check_here(files, task)))
 
 
 def _check_here(files: Iterable[Found], task: _Task) -> list[FileResult]:
@@ -180,10 +181,10 @@ def _start_worker(task: _Task) -> None:
 
 def _work(batch: list[Found]) -> list[FileResult]:
     engine, task = _worker
-    return _deep(lambda: [_check_one(engine, file, task) for file in batch])
+    return deep(lambda: [_check_one(engine, file, task) for file in batch])
 
 
-def _deep(function: Callable[[], Result]) -> Result:
+def deep(function: Callable[[], Result]) -> Result:
     """Call *function* where deep recursion has room: in a thread with a large stack."""
     outcome: list[Result] = []
     problem: list[BaseException] = []

@@ -10,8 +10,8 @@ from lintinit.finding import Confidence, Finding, Label, Severity
 from lintinit.fixes.repair import remedy
 from lintinit.model.guards import GuardLimit
 from lintinit.model.heap import Event, options
-from lintinit.model.machine import RunLimit
 from lintinit.model.loading import left_after_loading
+from lintinit.model.machine import RunLimit
 from lintinit.model.objects import own_name
 from lintinit.model.uses import Uses, handed_on, uses_elsewhere, uses_of
 from lintinit.model.values import Const, DType

@@ -78,7 +78,7 @@ def value(default: Default, table: str, rank: int | None, dtype: str, torch: str
 
     Intermediates are in the table's own dtype where that can hold every index, in int64 otherwise, and on its device.
     """
-    own = all(name in _WIDE for name in dtype.split(" or "))
+    own = all(name.removeprefix("torch.") in _WIDE for name in dtype.split(" or "))
     made = f"dtype={f'{table}.dtype' if own else f'{torch}.int64'}, device={table}.device"
     expression = _grouped(default.expression)
     match default.kind:
@@ -130,4 +130,5 @@ def single(default: Default, table: str, rank: int | None, torch: str) -> str:
         case "cyclic" if rank == 1:
             return f"{torch}.arange({table}.shape[0]) % {expression}"
         case _:
-            return f"({torch}.arange({table}.shape[-2]).unsqueeze(1) + {torch}.arange({table}.shape[-1])) % {expression}"
+            row, col = (f"{torch}.arange({table}.shape[{dim}])" for dim in (-2, -1))
+            return f"({row}.unsqueeze(1) + {col}) % {expression}"

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from lintinit.fixes.defaults import Default, Kind
 from lintinit.fixes.place import Place
-from lintinit.model.heap import Tensor
 from lintinit.model.objects import own_name
-from lintinit.model.values import text_of, key_of
+from lintinit.model.values import Const, Key, Symbol, key_of, text_of
 from lintinit.semantics import counts
 from lintinit.semantics.roles import Role
 
@@ -29,6 +28,8 @@ class Number:
     #: The method must be given it.
     passed: bool
     order: int
+    #: Nothing but its name says that it is a number.
+    local: bool = False
 
     @property
     def name(self) -> str:
@@ -45,13 +46,13 @@ def default_for(state: State, role: Role, place: Place, own: bool, dtype: str) -
         return Default("arange", evidence="its name says that it is a permutation of its own length")
     numbers = list(_numbers(state, place, own))
     if counts.is_group_index(name):
-        size = _best(numbers, counts.group_size)
+        size = _best(numbers, lambda number: counts.group_size(number.name))
         if size is not None:
             evidence = f"it holds the group of each position, and `{size.expression}` is in reach"
             return _with(size, "group", evidence, _may_be_whole(size.name, place))
     if rank_of(state) in (1, 2) and role.name in ("index", "unknown"):
         nouns = counts.targets(name, own_name(state.owner) + " " + _class_name(state))
-        bound = _best(numbers, lambda word: counts.counts(word, nouns))
+        bound = _best(numbers, lambda number: counts.counts(number.name, nouns, not number.local))
         if bound is not None and not _is_length(state, bound):
             shown = ", ".join(text_of(key_of(size)) for size in state.tensor.shape or ())
             return _with(bound, "cyclic", f"a table [{shown}] of ids below `{bound.expression}`")
@@ -86,9 +87,9 @@ def _may_be_whole(size: str, place: Place) -> bool:
     return re.search(rf"\b{re.escape(size)}\b[^\n]*-\s*1\b", place.source.text) is not None
 
 
-def _best(numbers: list[Number], fits: Callable[[str], int | None]) -> Number | None:
-    ranked = [(score, number.order, at, number) for at, number in enumerate(numbers) if (score := fits(number.name)) is not None]
-    return min(ranked)[3] if ranked else None
+def _best(numbers: list[Number], fits: Callable[[Number], int | None]) -> Number | None:
+    ranked = [(score, number.order, at) for at, number in enumerate(numbers) if (score := fits(number)) is not None]
+    return numbers[min(ranked)[2]] if ranked else None
 
 
 def _numbers(state: State, place: Place, own: bool) -> Iterator[Number]:
@@ -97,7 +98,8 @@ def _numbers(state: State, place: Place, own: bool) -> Iterator[Number]:
     if function is None:
         return
     receiver = place.function.receiver if place.function is not None else None
-    params = [p.name.value for p in (*function.params.posonly_params, *function.params.params, *function.params.kwonly_params)]
+    given = function.params
+    params = [param.name.value for param in (*given.posonly_params, *given.params, *given.kwonly_params)]
     start, _ = place.span(function)
     at, _ = place.span(place.statement) if place.statement is not None else (start, start)
     before = place.source.text[start:at]
@@ -112,8 +114,9 @@ def _numbers(state: State, place: Place, own: bool) -> Iterator[Number]:
             yield Number(found, False, 1)
         elif root in params and root != receiver:
             yield Number(found, own, 3)
-    yield from (Number(name, own, 2) for name in params)
-    yield from (Number(name, own, 4) for name in _locals(before, place.body_indent(function)))
+    usage = state.construction.machine.usage
+    yield from (Number(name, own, 2) for name in params if usage.get(Key("param", name)) != "items")
+    yield from (Number(name, own, 4, local=True) for name in _locals(before, place.body_indent(function)))
 
 
 def _assigned(state: State) -> set[str]:
@@ -122,7 +125,7 @@ def _assigned(state: State) -> set[str]:
     found = set()
     for name, history in state.owner.history.items():
         before = [a for a in history if a.step < state.assignment.step]
-        plain = before and not any(isinstance(a.value, Tensor) for a in before)
+        plain = before and all(isinstance(a.value, Const | Symbol) for a in before)
         if plain and guards.implies(state.exists, guards.any(a.guard for a in before)):
             found.add(name)
     return found

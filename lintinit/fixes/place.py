@@ -13,7 +13,7 @@ from lintinit.remedy import Edit
 from lintinit.source import Block, SourceFile
 
 _BLANKS = re.compile(r"[ \t]*")
-_SUITES = ("If", "Else", "For", "While", "With", "Try", "ExceptHandler", "Finally", "IndentedBlock", "Match", "MatchCase")
+_SUITES = frozenset("If Else For While With Try ExceptHandler Finally IndentedBlock Match MatchCase".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Place:
     def is_unconditional(self) -> bool:
         """Whether the statement stands in the body of its function itself."""
         above = list(self.around(self.statement))[:3] if self.statement is not None else []
-        return len(above) == 3 and isinstance(above[0], cst.SimpleStatementLine) and isinstance(above[2], cst.FunctionDef)
+        return [type(node).__name__ for node in above] == ["SimpleStatementLine", "IndentedBlock", "FunctionDef"]
 
     # Text.
 
@@ -164,7 +164,7 @@ class Place:
         text = "".join(f"{newline}{indent + step * depth + line if line else ''}" for depth, line in lines)
         following = re.compile(r"(?:\r\n|\n|\r)?([^\r\n]*)").match(decoded, at)
         separate = following is not None and following[1].strip()
-        return insertion(self.source, at, newline + text + (newline if separate else ""))
+        return insertion(self.source, at, newline + text + (newline if separate else ""), late=True)
 
     def _step(self, member: Member, indent: str) -> str:
         """One level of indentation, as the function itself has it."""
@@ -181,9 +181,9 @@ def _span(block: Block, node: cst.CSTNode) -> tuple[int, int]:
     return block.source.offset(at.line, at.column), block.source.offset(at.end_line, at.end_column)
 
 
-def insertion(source: SourceFile, at: int, text: str) -> Edit:
+def insertion(source: SourceFile, at: int, text: str, late: bool = False) -> Edit:
     """*text* inserted at an offset."""
-    return Edit(at, at, text, source.position_at(at))
+    return Edit(at, at, text, source.position_at(at), late)
 
 
 def insert_lines(source: SourceFile, at: int, indent: str, lines: list[str]) -> Edit:

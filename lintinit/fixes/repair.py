@@ -26,6 +26,7 @@ from lintinit.model.values import Class, External, Function
 from lintinit.remedy import Edit, Fix, Refusal, Remedy, Safety
 from lintinit.semantics.roles import Role
 from lintinit.semantics.vocabulary import writes_by_name
+from lintinit.source import Block
 
 if TYPE_CHECKING:
     from lintinit.model.constructions import State
@@ -93,11 +94,14 @@ def _spells(node: cst.CSTNode, receiver: str, name: str) -> bool:
         )
     if not isinstance(node, cst.Call):
         return False
-    said = any(isinstance(a.value, cst.SimpleString) and a.value.evaluated_value == name for a in node.args)
     func = node.func.value if isinstance(node.func, cst.Attribute) else None
     on_super = isinstance(func, cst.Call) and _is_name(func.func, "super")
     given = any(_is_name(argument.value, receiver) for argument in node.args[:1])
-    return said and (_is_name(func, receiver) or on_super or given)
+    return _says(node, name) and (_is_name(func, receiver) or on_super or given)
+
+
+def _says(node: cst.Call, name: str) -> bool:
+    return any(isinstance(a.value, cst.SimpleString) and a.value.evaluated_value == name for a in node.args)
 
 
 def _is_name(node: cst.CSTNode | None, name: str) -> bool:
@@ -159,9 +163,7 @@ def _called(state: State, place: Place, member: Member, function: Function, meta
 # A method of its own.
 
 
-def _own_method(
-    model: FileModel, state: State, place: Place, default: Default, dtype: str, safety: Safety
-) -> Remedy:
+def _own_method(model: FileModel, state: State, place: Place, default: Default, dtype: str, safety: Safety) -> Remedy:
     member = place.function
     assert member is not None
     assert member.receiver is not None
@@ -175,9 +177,7 @@ def _own_method(
         inside = place.at_end_of(rebuilt, f"{rebuilt.receiver}.{name}()")
         inserted = inside or inserted
     assert inserted is not None
-    lines = method(
-        name, state.name, default, member.receiver, torch, rank_of(state), dtype, _may_be_none(state)
-    )
+    lines = method(name, state.name, default, member.receiver, torch, rank_of(state), dtype, _may_be_none(state))
     title = f"fill `{state.name}` by default with {default} ({default.evidence})"
     edits = (*imported, inserted, place.after_function(_last_of_kind(place, member), lines))
     return Fix(title, safety, edits, frozenset({name}))
@@ -205,7 +205,7 @@ def _free_name(model: FileModel, state: State, place: Place) -> str:
     return f"{base}_values"
 
 
-def _relates(blocks: list, cls: str, name: str) -> bool:  # type: ignore[type-arg]
+def _relates(blocks: list[Block], cls: str, name: str) -> bool:
     return any(
         block.head is not None and block.head[0] == "class" and cls in block.header_words and name in block.words
         for block in blocks
@@ -219,7 +219,7 @@ def _may_be_none(state: State) -> bool:
 
 
 def _reset_method(state: State, place: Place, member: Member) -> Member | None:
-    """The ``reset_parameters`` of the class, if its constructor calls it behind the registration and nothing else does."""
+    """The ``reset_parameters`` of the class, if the constructor calls it behind the registration and nobody else."""
     cls, m = state.owner.cls, state.construction.machine
     if not isinstance(cls, Class) or not cls.split or not place.is_unconditional or place.statement is None:
         return None
@@ -301,12 +301,10 @@ def _filled_behind(state: State, place: Place, default: Default) -> list[Edit] |
 def _owner_text(place: Place, name: str) -> str | None:
     name = name.rpartition(".")[2]
     for node in _below(place.statement):
-        if isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Attribute):
-            if node.target.attr.value == name:
-                return place.text(node.target.value)
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            said = [a.value for a in node.args[:1] if isinstance(a.value, cst.SimpleString)]
-            if node.func.attr.value in ("register_parameter", "register_buffer") and said:
-                if said[0].evaluated_value == name:
-                    return place.text(node.func.value)
+        target = node.target if isinstance(node, cst.AssignTarget) else None
+        if isinstance(target, cst.Attribute) and target.attr.value == name:
+            return place.text(target.value)
+        called = node.func if isinstance(node, cst.Call) and _says(node, name) else None
+        if isinstance(called, cst.Attribute) and called.attr.value in ("register_parameter", "register_buffer"):
+            return place.text(called.value)
     return None

@@ -11,7 +11,7 @@ from lintinit.model.guards import TRUE
 from lintinit.model.heap import Seq, Slice, Tensor
 from lintinit.model.iteration import rounds
 from lintinit.model.machine import Arguments
-from lintinit.model.regions import SOME, Mask, Region, Span
+from lintinit.model.regions import SOME, WHOLE, Mask, Region, Span
 from lintinit.model.subscripts import EVERYTHING, get_item, parts_of, region_of, set_item
 from lintinit.model.tensors import (
     allocate,
@@ -181,8 +181,8 @@ def _metadata(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Va
             return Seq([(TRUE, size) for size in shape], sizes=True)
         if isinstance(at, Const) and isinstance(at.value, int) and -len(shape) <= at.value < len(shape):
             return shape[at.value]
-    if name in ("numel", "nelement") and shape is not None:
-        return product(shape)
+    if name in ("numel", "nelement"):
+        return _number_of_elements(m, tensor)
     if name in ("dim", "ndimension"):
         return rank_of(m, tensor)
     if name == "__len__" and shape:
@@ -192,6 +192,17 @@ def _metadata(m: Machine, tensor: Tensor, name: str, arguments: Arguments) -> Va
     if name == "is_complex" and isinstance(tensor.dtype, DType):
         return Const(tensor.dtype.kind == "complex")
     return Symbol(Key("call", Key("attr", tensor.storage.key, name), *(key_of(a) for a in arguments.positional)))
+
+
+def _number_of_elements(m: Machine, tensor: Tensor) -> Value:
+    storage = tensor.storage
+    if tensor.shape is not None and all(isinstance(size, Const | Symbol) for size in tensor.shape):
+        return product(tensor.shape)
+    number = Symbol(Key("numel", tensor.key))
+    if tensor.region == WHOLE:
+        # Whatever its sizes are, where there are no elements there is nothing to fill.
+        storage.absent = m.guards.any((storage.absent, m.guards.negate(m.truth(number))))
+    return number
 
 
 def _in_place(m: Machine, tensor: Tensor, name: str, arguments: Arguments, node: Any) -> Value:

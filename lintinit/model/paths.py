@@ -87,6 +87,8 @@ class Paths:
             if key.kind == "op" and key.parts[0] == "*":
                 # A product of sizes is zero when one of them is.
                 return self.guards.all(*(self.truth(Symbol(part)) for part in key.parts[1:] if part.kind != "const"))
+            if key.kind == "sum" and len(key.parts[0]) == 1 and not key.parts[1]:
+                return self.truth(Symbol(next(iter(key.parts[0]))[0]))
             guard = self.guards.atom(key)
             self.guards.exclusive(Key("void", key), "true", guard)
             return guard

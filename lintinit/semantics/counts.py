@@ -17,8 +17,8 @@ _OTHER = frozenset(
 _ALL = frozenset({"routed", "total", "global", "logical"})
 #: Words of a table's name that say nothing about what its values are ids of.
 _GENERIC = frozenset(
-    "id ids idx idxs index indices indexes table tables map maps mapping lookup hash route routes router routing default"
-    " topk token tokens tid vocab buffer by of to for in a the my row rows static cached layer".split()
+    "id ids idx idxs index indices indexes table tables map maps mapping lookup hash route routes router routing"
+    " default topk token tokens tid vocab buffer by of to for in a the my row rows static cached layer".split()
 )
 _ROUTES = re.compile(r"rout|moe|expert|gate|topk|top_k|hash|dispatch", re.IGNORECASE)
 _PERMUTES = re.compile(
@@ -66,10 +66,13 @@ def targets(table: str, context: str) -> set[str]:
     return found
 
 
-def counts(name: str, nouns: set[str]) -> int | None:
-    """How well *name* fits a count of one of *nouns*, less is better; None for one that counts something else."""
+def counts(name: str, nouns: set[str], plain: bool = True) -> int | None:
+    """How well *name* fits a count of one of *nouns*, less is better; None for one that counts something else.
+
+    *plain* says that a plural alone (``experts``) may be one, too.
+    """
     match = _COUNT.match(name)
-    if match is None:
+    if match is None or (match["d"] is not None and not plain):
         return None
     words = [word for word in next(group for group in match.groups() if group).lower().split("_") if word]
     if not words or set(words) & _OTHER or not _names(_singular(words[-1]), nouns):
@@ -77,8 +80,7 @@ def counts(name: str, nouns: set[str]) -> int | None:
     if set(words) & {"local", "physical"}:
         return 4
     extra = set(words[:-1]) - _ALL
-    plain = match["d"] is not None
-    return (2 if extra else 0) + (1 if plain else 0)
+    return (2 if extra else 0) + (1 if match["d"] is not None else 0)
 
 
 def _names(noun: str, nouns: set[str]) -> bool:
