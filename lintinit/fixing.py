@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import dataclasses
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -33,6 +34,8 @@ class Repaired:
     #: Only ``--unsafe-fixes`` applies these.
     held_back: list[Finding] = field(default_factory=list)
     refused: list[tuple[Finding, str]] = field(default_factory=list)
+    #: What was reported before, under names that stay.
+    seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     @property
     def changed(self) -> bool:
@@ -105,9 +108,8 @@ def _engine(roots: Iterable[Path], options: Options) -> Engine:
 
 def _add_unseen(file: Repaired, findings: list[Finding]) -> None:
     """What only another file's classes show of this one is not repaired here."""
-    known = {_key(f) for f in (*file.applied, *file.left)}
     for finding in findings:
-        if _key(finding) not in known:
+        if _key(finding) not in file.seen:
             file.refused.append((finding, "only a class in another file, which builds on it, shows it"))
 
 
@@ -116,6 +118,7 @@ def _repair(source: SourceFile, engine: Engine, options: Options, unsafe: bool) 
     before = source.data
     file = Repaired(source.path, before, before)
     result = _checked(engine, source)
+    file.seen = {_key(finding) for finding in result.findings}
     refused: dict[tuple[str, str, str], str] = {}
     for _ in range(_ROUNDS):
         fixes = [f for f in _counted(result, options) if _applies(f, unsafe) and _key(f) not in refused]
@@ -126,6 +129,10 @@ def _repair(source: SourceFile, engine: Engine, options: Options, unsafe: bool) 
         done = _try(source, engine, result, batch, options)
         if done is None and len(batch) > 1:
             batch = batch[:1]
+            done = _try(source, engine, result, batch, options)
+        if done is None and (other := _otherwise(batch[0])) is not None:
+            engine.replace(source)
+            batch = [other]
             done = _try(source, engine, result, batch, options)
         if done is None:
             refused[_key(batch[0])] = "the repaired code would still be reported, or something else would be"
@@ -143,6 +150,12 @@ def _repair(source: SourceFile, engine: Engine, options: Options, unsafe: bool) 
             reason = finding.remedy.reason if isinstance(finding.remedy, Refusal) else "its rule has no repair"
             file.refused.append((finding, reason))
     return file
+
+
+def _otherwise(finding: Finding) -> Finding | None:
+    """The finding with the other way to repair it, if there is one."""
+    other = finding.remedy.otherwise if isinstance(finding.remedy, Fix) else None
+    return dataclasses.replace(finding, remedy=other) if other is not None else None
 
 
 def _counted(result: FileResult, options: Options) -> list[Finding]:

@@ -36,6 +36,8 @@ class Fix:
     edits: tuple[Edit, ...]
     #: Names of methods that it adds: two fixes that claim the same one are not applied at once.
     claims: frozenset[str] = frozenset()
+    #: What to do where the code turns out not to be repaired by this.
+    otherwise: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ def default_for(state: State, role: Role, place: Place, own: bool, dtype: str) -
         return Default("zeros", evidence=f"the least harmful value of a {role.name}")
     if counts.is_permutation(name) and rank_of(state) != 0:
         return Default("arange", evidence="its name says that it is a permutation of its own length")
-    numbers = list(_numbers(state, place, own))
+    numbers = [number for number in _numbers(state, place, own) if number.name != name]
     if counts.is_group_index(name):
         size = _best(numbers, lambda number: counts.group_size(number.name))
         if size is not None:
@@ -115,8 +115,15 @@ def _numbers(state: State, place: Place, own: bool) -> Iterator[Number]:
         elif root in params and root != receiver:
             yield Number(found, own, 3)
     usage = state.construction.machine.usage
-    yield from (Number(name, own, 2) for name in params if usage.get(Key("param", name)) != "items")
+    for name in params:
+        if usage.get(Key("param", name)) != "items" and not _is_collection(name, place.block.text):
+            yield Number(name, own, 2)
     yield from (Number(name, own, 4, local=True) for name in _locals(before, place.body_indent(function)))
+
+
+def _is_collection(name: str, text: str) -> bool:
+    """Whether the code takes the length of *name*, goes over it, or looks inside."""
+    return re.search(rf"(?:\blen\(|\bin\s+|(?<!\*)\*){name}\b|(?<![\w.]){name}\s*(?:\[|\.\w)", text) is not None
 
 
 def _assigned(state: State) -> set[str]:

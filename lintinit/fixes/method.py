@@ -9,6 +9,7 @@ _SAYS = {
     "arange": "Make `{name}` the identity until a checkpoint overwrites it.",
     "cyclic": "Give each row of `{name}` distinct valid ids until a checkpoint overwrites it.",
     "group": "Map each position to its group in `{name}` until a checkpoint overwrites it.",
+    "turns": "Give `{name}` valid ids in turn until a checkpoint overwrites it.",
     "full": "Fill `{name}` with a valid value until a checkpoint overwrites it.",
 }
 
@@ -21,9 +22,10 @@ def method(
     *optional* says that the state may be None.
     """
     table = f"{receiver}.{attribute}"
+    says = "turns" if default.kind == "cyclic" and rank == 1 else default.kind
     lines: list[tuple[int, str]] = [
         (0, f"def {name}({', '.join([receiver, *(f'{argument}: int' for argument in default.arguments)])}) -> None:"),
-        (1, f'"""{_SAYS[default.kind].format(name=attribute)}'),
+        (1, f'"""{_SAYS[says].format(name=attribute)}'),
         (0, ""),
         (1, "Loaders of dummy weights fill floating-point state only."),
         (1, '"""'),

@@ -22,7 +22,7 @@ from lintinit.fixes.torch_name import torch_name
 from lintinit.model.classes import ancestry, lookup_class, methods_of
 from lintinit.model.heap import Tensor
 from lintinit.model.uses import follow
-from lintinit.model.values import Class, External, Function
+from lintinit.model.values import NONE, Class, External, Function
 from lintinit.remedy import Edit, Fix, Refusal, Remedy, Safety
 from lintinit.semantics.roles import Role
 from lintinit.semantics.vocabulary import writes_by_name
@@ -51,11 +51,26 @@ def remedy(model: FileModel, state: State, role: Role, dtype: str, meta_only: bo
         if called is not None:
             return called
     default = asked or default_for(state, role, place, own, dtype)
+    given = _has_values(state)
+    if given and asked is None:
+        # What is there already must stay.
+        default = Default("zeros", evidence="other values of it are kept")
     risky = (role.is_payload and asked is None) or _PRETRAINED.search(place.source.text) is not None
-    if own:
+    if own and not given:
         return _own_method(model, state, place, default, dtype, "unsafe" if risky or meta_only else "safe")
     unknown = role.name == "unknown" and asked is None
     return _on_another(state, place, default, "unsafe" if risky or unknown or meta_only else "safe")
+
+
+def _has_values(state: State) -> bool:
+    """Whether the state may hold values already where it is registered: a part of it, or on another path."""
+    history = state.owner.history.get(state.name, ())
+    here = [a for a in history if a.site.node is state.assignment.site.node]
+    if any(a.value != NONE and getattr(a.value, "storage", None) is not state.tensor.storage for a in here):
+        return True
+    before = state.construction.machine.events[: state.assignment.events]
+    roots = state.tensor.storage.roots()
+    return any(event.kind == "write" and event.storage in roots for event in before)
 
 
 def _asked_for(model: FileModel, state: State, place: Place) -> Default | None:
@@ -180,7 +195,8 @@ def _own_method(model: FileModel, state: State, place: Place, default: Default, 
     lines = method(name, state.name, default, member.receiver, torch, rank_of(state), dtype, _may_be_none(state))
     title = f"fill `{state.name}` by default with {default} ({default.evidence})"
     edits = (*imported, inserted, place.after_function(_last_of_kind(place, member), lines))
-    return Fix(title, safety, edits, frozenset({name}))
+    other = _on_another(state, place, Default("zeros", evidence="where it is allocated"), safety)
+    return Fix(title, safety, edits, frozenset({name}), other if isinstance(other, Fix) else None)
 
 
 def _given_arguments(default: Default, member: Member) -> Default:

@@ -170,7 +170,9 @@ def add_item(m: Machine, obj: Obj, key: Value, value: Value, guard: Guard = TRUE
         obj.items.entries.append((both, key, state))
         if isinstance(state, Tensor):
             site, callers, within = objects.registration_site(m, state.storage, "")
-            obj.history.setdefault(name, []).append(Assignment(both, state, site, callers, True, within))
+            obj.history.setdefault(name, []).append(
+                Assignment(both, state, site, callers, True, within, m.steps, len(m.events))
+            )
 
 
 def object_item(m: Machine, value: Obj | Registry, key: Value, node: Any) -> Value:

@@ -151,8 +151,9 @@ class Assignment:
     explicit: bool = True
     #: The assignment itself, where ``site`` is a call of something that only passes the value on.
     inner: Site | None = None
-    #: Grows in the order in which construction assigns.
+    #: How far the run was: statements executed, and events recorded.
     step: int = 0
+    events: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -222,7 +222,9 @@ def write(m: Machine, obj: Obj, name: str, value: Value, *, buffer: Handle | Non
         if here != FALSE:
             site, callers, inner = registration_site(m, option.storage if isinstance(option, Tensor) else None, name)
             explicit = buffer is not None or option is value or any(option is given for _, given in options(value))
-            obj.history.setdefault(name, []).append(Assignment(here, option, site, callers, explicit, inner, m.steps))
+            obj.history.setdefault(name, []).append(
+                Assignment(here, option, site, callers, explicit, inner, m.steps, len(m.events))
+            )
 
 
 def _setter(m: Machine, obj: Obj, name: str) -> Function | None:

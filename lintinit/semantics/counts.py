@@ -80,6 +80,8 @@ def counts(name: str, nouns: set[str], plain: bool = True) -> int | None:
     if set(words) & {"local", "physical"}:
         return 4
     extra = set(words[:-1]) - _ALL
+    if extra and match["d"] is not None:
+        return None
     return (2 if extra else 0) + (1 if match["d"] is not None else 0)
 
 
