@@ -94,6 +94,9 @@ def write_region(m: Machine, tensor: Tensor, region: Region, value: Value | None
                 storage.sources |= source.roots()
                 storage.unpacked = isinstance(value, Tensor) and value.storage.unpacked
         guard = m.guards.all(guard, defined(m, value))
+        if found - {storage}:
+            # What was there is lost, and what takes its place is no value.
+            storage.filled = m.guards.minus(storage.filled, m.guards.minus(m.path, guard))
     if region == WHOLE:
         storage.filled = m.guards.any((storage.filled, guard))
         if storage not in found:
