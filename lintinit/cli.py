@@ -88,6 +88,7 @@ def check(
         min_severity=min_severity,
         jobs=jobs,
         prescan=not no_prescan,
+        defaults=settings.defaults,
     )
     report = run.check(paths or (Path(),), options)
     reporter = import_module(f"lintinit.reporters.{output_format or 'full'}")
@@ -99,7 +100,7 @@ def check(
     sys.exit(FINDINGS if report.fails(fail_on) else CLEAN)
 
 
-@main.command(cls=_Command, epilog=_STATUS)
+@main.command(cls=_Command, epilog=_STATUS, short_help="Repair what check finds.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--rule", "rules", multiple=True, metavar="NAME", help="Only this rule; may be given several times.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also fixes that somebody should look at, of payloads for one.")

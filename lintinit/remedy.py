@@ -84,6 +84,6 @@ def together(remedies: Iterable[Remedy]) -> Remedy:
     return Fix(
         "; ".join(dict.fromkeys(fix.title for fix in fixes)),
         "unsafe" if any(fix.safety == "unsafe" for fix in fixes) else "safe",
-        tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
+        tuple(sorted(dict.fromkeys(edit for fix in fixes for edit in fix.edits), key=lambda edit: edit.late)),
         frozenset().union(*(fix.claims for fix in fixes)),
     )

@@ -57,9 +57,9 @@ class Project:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    def run(self, *arguments: str) -> Result:
+    def run(self, *arguments: str, stdin: str | bytes | None = None) -> Result:
         """``lintinit ARGUMENTS``; what it raises, the test raises too."""
-        return CliRunner().invoke(main, arguments, catch_exceptions=False, prog_name="lintinit")
+        return CliRunner().invoke(main, arguments, catch_exceptions=False, prog_name="lintinit", input=stdin)
 
     def check(self, *arguments: str) -> list[str]:
         """``lintinit check``, a line for each finding and problem, and the exit status as the last."""

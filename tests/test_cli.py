@@ -136,6 +136,7 @@ def test_help_tells_of_every_command(project: Project) -> None:
     assert listed == {
         "check": "Check files and folders (default: the current folder).",
         "explain": "Print the page of a rule.",
+        "fix": "Repair what check finds.",
         "rules": "List the rules.",
     }
 

@@ -55,9 +55,21 @@ def test_options_add_to_it_and_may_take_back(tree: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[tool.lintinit]\nexclud = []\n", "{path}: [tool.lintinit] does not know exclud; it knows: exclude"),
+        ("[tool.lintinit]\nexclud = []\n", "{path}: [tool.lintinit] does not know exclud; it knows: defaults, exclude"),
         ('[tool.lintinit]\nexclude = "x"\n', "{path}: [tool.lintinit] exclude must be a list of strings"),
         ("[tool.lintinit]\nexclude = [1]\n", "{path}: [tool.lintinit] exclude must be a list of strings"),
+        (
+            "[tool.lintinit]\ndefaults = 3\n",
+            '{path}: [tool.lintinit.defaults] must hold lines like NAME = "KIND:EXPRESSION"',
+        ),
+        (
+            '[tool.lintinit.defaults]\nt = "random"\n',
+            "{path}: [tool.lintinit.defaults] default 'random': no kind 'random'; there is: zeros, arange, ",
+        ),
+        (
+            '[tool.lintinit.defaults]\nt = "cyclic:n +"\n',
+            "{path}: [tool.lintinit.defaults] default 'cyclic:n +': write cyclic:EXPRESSION with an expression",
+        ),
         ("[tool]\nlintinit = 3\n", "{path}: lintinit must be a table"),
         ("tool = 3\n", "{path}: tool must be a table"),
         (
@@ -67,7 +79,19 @@ def test_options_add_to_it_and_may_take_back(tree: Project) -> None:
         ("\xe9", "cannot read {path}: "),
         ('[tool.lintinit]\nexclude = ["!"]\n', "cannot exclude '!': not a pattern in the form of .gitignore"),
     ],
-    ids=["unknown key", "text", "numbers", "no table", "no table above", "broken", "undecodable", "pattern"],
+    ids=[
+        "unknown key",
+        "text",
+        "numbers",
+        "defaults",
+        "kind",
+        "expression",
+        "no table",
+        "no table above",
+        "broken",
+        "undecodable",
+        "pattern",
+    ],
 )
 def test_nonsense_is_one_line(project: Project, text: str, problem: str) -> None:
     path = project.write("pyproject.toml", text.encode("latin-1"))

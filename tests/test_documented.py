@@ -10,7 +10,7 @@ from conftest import ROOT
 from projects import Project
 
 from lintinit import __version__, registry
-from lintinit.cli import check, main
+from lintinit.cli import check, fix, main
 from lintinit.rule import Rule
 
 if sys.version_info >= (3, 11):
@@ -61,7 +61,9 @@ def test_changelog_begins_with_this_version() -> None:
 
 
 def test_readme_names_commands_options_and_formats_that_exist() -> None:
-    options = {name for option in check.params for name in option.opts if name.startswith("--")}
+    options = {
+        name for command in (check, fix) for option in command.params for name in option.opts if name.startswith("--")
+    }
     assert set(re.findall(r"--[a-z][\w-]+", README)) <= options
     [formats] = [option.type.choices for option in check.params if option.name == "output_format"]  # type: ignore[attr-defined]
     assert all(f"`{name}`" in CHANGELOG for name in formats)

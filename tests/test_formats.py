@@ -130,11 +130,27 @@ b.py:1:1: failed: syntax error: invalid syntax
     )
 
 
+def applied(text: str, edits: list[dict[str, Any]]) -> str:
+    """*text* with edits as an editor applies them: from the last to the first, those at one place in order."""
+    starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
+    places = [(starts[e["line"] - 1] + e["column"] - 1, starts[e["end_line"] - 1] + e["end_column"] - 1) for e in edits]
+    backwards = sorted(range(len(edits)), key=lambda at: (places[at], at), reverse=True)
+    for (start, end), edit in ((places[at], edits[at]) for at in backwards):
+        text = text[:start] + edit["text"] + text[end:]
+    return text
+
+
 def test_json(project: Project) -> None:
     project.write("pkg/router.py", TABLE)
     project.write("pkg/broken.py", f"x = 1\n{BROKEN}")
     report = project.report()
     assert valid(report)
+    fix = report["findings"][0]["fix"]
+    assert (fix["title"], fix["safety"]) == (
+        "fill `table` by default with zeros (no other value is known to be in range)",
+        "safe",
+    )
+    assert applied(TABLE, fix["edits"]) == project.run("fix", "-", "--stdin-filename", "a.py", stdin=TABLE).stdout
     assert report == {
         "version": 1,
         "findings": [
@@ -158,12 +174,12 @@ def test_json(project: Project) -> None:
                     {"path": "pkg/router.py", "line": 8, "end_line": 8, "text": "allocated here"},
                     {"path": "pkg/router.py", "line": 11, "end_line": 11, "text": "read as an index here"},
                 ],
-                "fix": None,
+                "fix": fix,
                 "suppressed": False,
             }
         ],
         "errors": [{"path": "pkg/broken.py", "line": 2, "message": "syntax error: invalid syntax"}],
-        "summary": {"files": 2, "parsed": 2, "errors": 1, "warnings": 0, "fixable": 0},
+        "summary": {"files": 2, "parsed": 2, "errors": 1, "warnings": 0, "fixable": 1},
     }
 
 
