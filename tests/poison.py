@@ -71,6 +71,12 @@ def _state(made: Any) -> Iterator[tuple[str, torch.Tensor]]:
                     yield f"{at}.{name}", tensor
 
 
+def loaded(path: Path) -> Any:
+    """What a fixture builds, on memory of one pattern."""
+    with Poison(0x5A):
+        return _load(path).build()
+
+
 def _load(path: Path) -> Any:
     """A fixture as a module."""
     name = f"fixture_{path.parent.name}_{path.stem}"

@@ -1,0 +1,111 @@
+"""``lintinit fix`` on every flagged fixture: repaired or refused, and nothing that was there is lost."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from marks import marks, read
+from poison import unwritten
+
+from lintinit.fixing import Repaired, fix_input
+from lintinit.run import Options, check_source
+
+FILES = [path for path in sorted(ROOT.glob("fixtures/*/*.py")) if marks(read(path)) or path.parent.name == "readme"]
+PAGE = [
+    block
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "rules/int_table_init.md").read_text("utf-8"), re.DOTALL)
+    if re.search(r"# (?:error|warning): ", block)
+]
+#: What takes the place of an allocating name.
+SWAPPED = {"empty": {"zeros", "arange"}, "empty_like": {"zeros_like"}, "new_empty": {"new_zeros"}}
+
+
+def lf(text: str) -> bytes:
+    return text.encode()
+
+
+def crlf_with_bom(text: str) -> bytes:
+    return b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
+
+
+def tabs_and_no_last_newline(text: str) -> bytes:
+    lines = [re.sub(r"^(?: {4})+", lambda m: "\t" * (len(m[0]) // 4), line) for line in text.split("\n")]
+    return "\n".join(lines).rstrip("\n").encode()
+
+
+def fixed(data: bytes, path: Path, unsafe: bool = True) -> Repaired:
+    report = fix_input(data, path, Options(), unsafe)
+    assert not report.errors
+    return report.files[0]
+
+
+def tokens(data: bytes) -> list[str]:
+    ignored = {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER, tokenize.ENCODING}
+    return [token.string for token in tokenize.tokenize(io.BytesIO(data).readline) if token.type not in ignored]
+
+
+def lost(before: bytes, after: bytes) -> list[str]:
+    """The tokens and comments of *before* that do not follow one another in *after*; swapped allocations count."""
+    left = iter(tokens(after))
+    return [old for old in tokens(before) if not any(new == old or new in SWAPPED.get(old, ()) for new in left)]
+
+
+def assert_repaired(data: bytes, path: Path) -> None:
+    reported = [finding for finding in check_source(data, path).findings if not finding.suppressed]
+    file = fixed(data, path)
+    compile(file.after, str(path), "exec", dont_inherit=True)
+    assert file.applied or file.refused or not reported
+    remaining = [finding.attribute for finding in check_source(file.after, path).findings if not finding.suppressed]
+    assert sorted(remaining) == sorted(finding.attribute for finding, _ in file.refused)
+    assert all(reason for _, reason in file.refused)
+    assert fixed(file.after, path).after == file.after
+    assert lost(data, file.after) == []
+    assert file.after.startswith(b"\xef\xbb\xbf") == data.startswith(b"\xef\xbb\xbf")
+    if b"\r\n" in data:
+        assert file.after.count(b"\n") == file.after.count(b"\r\n")
+
+
+@pytest.mark.parametrize("form", [lf, crlf_with_bom, tabs_and_no_last_newline], ids=lambda form: str(form.__name__))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_fixture(path: Path, form: Callable[[str], bytes]) -> None:
+    plain = re.search(r"[\r\t\f]|coding[:=]", read(path)) is None
+    assert_repaired(form(read(path)) if plain else path.read_bytes(), path)
+
+
+@pytest.mark.parametrize("block", PAGE)
+def test_page(block: str) -> None:
+    assert_repaired(block.encode(), ROOT / "rules" / "page.py")
+
+
+def test_almost_everything_is_repaired() -> None:
+    files = [fixed(path.read_bytes(), path) for path in FILES]
+    applied = sum(len(file.applied) for file in files)
+    assert applied > 150
+    assert sum(len(file.refused) for file in files) * 20 < applied
+
+
+def test_what_is_unsafe_is_held_back() -> None:
+    held = [fixed(path.read_bytes(), path, unsafe=False) for path in FILES]
+    for finding in [finding for file in held for finding in file.applied]:
+        assert finding.role not in ("packed weight", "zero point", "scale bits")
+    assert sum(len(file.held_back) for file in held) > 10
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_filled_when_it_runs(path: Path, tmp_path: Path) -> None:
+    """Built on memory of two patterns, a repaired file leaves nothing unwritten that was reported."""
+    if path.parent.name == "readme":
+        pytest.skip("builds nothing")
+    file = fixed(path.read_bytes(), path)
+    copy = tmp_path / path.name
+    copy.write_bytes(file.after)
+    names = {name for finding in file.applied for name in finding.attribute.split(", ")}
+    refused = {name for finding, _ in file.refused for name in finding.attribute.split(", ")}
+    left = {state.rpartition(".")[2] for state in unwritten(copy)}
+    assert not (left & names) - refused
