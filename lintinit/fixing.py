@@ -110,7 +110,10 @@ def _add_unseen(file: Repaired, findings: list[Finding]) -> None:
     """What only another file's classes show of this one is not repaired here."""
     for finding in findings:
         if _key(finding) not in file.seen:
-            file.refused.append((finding, "only a class in another file, which builds on it, shows it"))
+            reason = (
+                finding.remedy.reason if isinstance(finding.remedy, Refusal) else "it is seen from another file only"
+            )
+            file.refused.append((finding, reason))
 
 
 def _repair(source: SourceFile, engine: Engine, options: Options, unsafe: bool) -> Repaired:

@@ -20,6 +20,7 @@ from lintinit.engine import Engine, FileResult
 from lintinit.errors import Diagnostic
 from lintinit.finding import Finding, Severity, at_least
 from lintinit.fixes.defaults import Default
+from lintinit.remedy import Fix
 
 Result = TypeVar("Result")
 #: Below this many bytes of source, starting processes costs more than they save.
@@ -222,10 +223,16 @@ def _gather(files: int, results: Iterable[FileResult], options: Options) -> Repo
             key = (os.path.realpath(finding.path), finding.position, finding.rule, finding.attribute)
             # The same statement is seen again from a subclass in another file; its own file knows it best.
             known = findings.get(key)
-            if known is None or (finding.severity == "error" and known.severity != "error"):
+            if known is None or _knows_more(finding, known):
                 findings[key] = finding
     ordered = sorted(findings.values(), key=lambda finding: finding.order)
     return Report(tuple(ordered), tuple(sorted(errors, key=lambda e: (str(e.path), e.line))), files, parsed)
+
+
+def _knows_more(finding: Finding, known: Finding) -> bool:
+    if finding.severity != known.severity:
+        return finding.severity == "error"
+    return isinstance(finding.remedy, Fix) and not isinstance(known.remedy, Fix)
 
 
 def _size(path: Path) -> int:

@@ -160,6 +160,8 @@ def _finding(model: FileModel, suspects: list[_Suspect]) -> Finding:
 
 def _remedy(model: FileModel, suspects: list[_Suspect]) -> Remedy:
     """The repair of everything that the statement leaves unfilled, each memory once."""
+    if suspects[0].state.assignment.site.block.source is not model.source:
+        return Refusal(f"only a class of {model.source.path.name}, which builds on it, shows it")
     found: dict[object, Remedy] = {}
     for suspect in suspects:
         state = suspect.state

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from lintinit.fixes.defaults import Default, Kind
 from lintinit.fixes.place import Place
+from lintinit.model.heap import Obj
 from lintinit.model.objects import own_name
 from lintinit.model.values import Const, Key, Symbol, key_of, text_of
 from lintinit.semantics import counts
@@ -106,7 +107,7 @@ def _numbers(state: State, place: Place, own: bool) -> Iterator[Number]:
     attributes: set[str] = set()
     if receiver is not None:
         params.remove(receiver)
-        attributes = _assigned(state) if own else set(re.findall(rf"\b{re.escape(receiver)}\.(\w+)", before))
+        attributes = _assigned(state, state.owner if own else state.construction.target)
         yield from (Number(f"{receiver}.{name}", False, 0) for name in sorted(attributes))
     for found in dict.fromkeys(_DOTTED.findall(place.source.text[start : start + len(place.block.text)])):
         root, second, *_ = found.split(".")
@@ -126,11 +127,11 @@ def _is_collection(name: str, text: str) -> bool:
     return re.search(rf"(?:\blen\(|\bin\s+|(?<!\*)\*){name}\b|(?<![\w.]){name}\s*(?:\[|\.\w)", text) is not None
 
 
-def _assigned(state: State) -> set[str]:
-    """The attributes of the owner that are certainly there when it gets the state."""
+def _assigned(state: State, holder: Obj | None) -> set[str]:
+    """The attributes of *holder* that are certainly there when the state is made, and may be numbers."""
     guards = state.construction.machine.guards
     found = set()
-    for name, history in state.owner.history.items():
+    for name, history in holder.history.items() if holder is not None else ():
         before = [a for a in history if a.step < state.assignment.step]
         plain = before and all(isinstance(a.value, Const | Symbol) for a in before)
         if plain and guards.implies(state.exists, guards.any(a.guard for a in before)):

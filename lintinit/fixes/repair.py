@@ -46,11 +46,11 @@ def remedy(model: FileModel, state: State, role: Role, dtype: str, meta_only: bo
     except LintinitError as error:
         return Refusal(str(error))
     own = _is_on_self(state, place)
+    default = asked or default_for(state, role, place, own, dtype)
     if own and asked is None:
-        called = _call_of_existing(state, place, meta_only)
+        called = _call_of_existing(state, place, default, meta_only)
         if called is not None:
             return called
-    default = asked or default_for(state, role, place, own, dtype)
     given = _has_values(state)
     if given and asked is None:
         # What is there already must stay.
@@ -134,13 +134,20 @@ def _below(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
 # A method that exists.
 
 
-def _call_of_existing(state: State, place: Place, meta_only: bool) -> Fix | None:
+def _call_of_existing(state: State, place: Place, default: Default, meta_only: bool) -> Fix | None:
     """A call of the method that would fill the state if it ran behind the registration."""
     m, member, cls = state.construction.machine, place.function, state.owner.cls
     assert member is not None
     assert isinstance(cls, Class)
     for name, function in methods_of(m, cls).items():
         if name in _NOT_FILLING or not (writes_by_name(name) or name.startswith("_init_default")):
+            continue
+        if (
+            name.startswith("_init_default")
+            and default.kind != "zeros"
+            and function.block.parent is not place.block.parent
+        ):
+            # A base class's default for its own table of this name.
             continue
         if not _is_callable_alone(function) or not re.search(rf"\b{re.escape(state.name)}\b", function.text):
             continue
