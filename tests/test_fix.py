@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import re
 import tokenize
@@ -9,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from conftest import ROOT
 from marks import marks, read
-from poison import unwritten
+from poison import Poison, loaded, unwritten
+from torch import nn
 
 from lintinit.fixing import Repaired, fix_input
 from lintinit.run import Options, check_source
@@ -109,3 +112,81 @@ def test_filled_when_it_runs(path: Path, tmp_path: Path) -> None:
     refused = {name for finding, _ in file.refused for name in finding.attribute.split(", ")}
     left = {state.rpartition(".")[2] for state in unwritten(copy)}
     assert not (left & names) - refused
+
+
+def default_methods(module: nn.Module) -> list[tuple[nn.Module, str, Callable[[], None]]]:
+    """The added methods that need nothing passed on, of *module* and those below it, with the state they fill."""
+    found = []
+    for child in module.modules():
+        for name in dir(type(child)):
+            method = getattr(child, name) if name.startswith("_init_default_") else None
+            if method is not None and not inspect.signature(method).parameters:
+                state = re.sub(r"_\d$", "", name.removeprefix("_init_default_"))
+                if isinstance(getattr(child, state, None), torch.Tensor):
+                    found.append((child, state, method))
+    return found
+
+
+def modules_of(made: object) -> list[nn.Module]:
+    return [item for item in (made if isinstance(made, tuple | list) else [made]) if isinstance(item, nn.Module)]
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Copies of the fixtures whose repair adds a method."""
+    folder = tmp_path_factory.mktemp("repaired")
+    copies = []
+    for path in FILES:
+        after = fixed(path.read_bytes(), path).after
+        if b"def _init_default_" in after and path.parent.name != "readme":
+            copies.append(folder / path.name)
+            copies[-1].write_bytes(after)
+    return copies
+
+
+def test_checkpoint_overwrites_every_default_and_the_method_restores_it(repaired: list[Path]) -> None:
+    files = set()
+    for path in repaired:
+        for module in modules_of(loaded(path)):
+            for child, state, method in default_methods(module):
+                method()
+                default = getattr(child, state).clone()
+                if 0 in getattr(child, state).stride():
+                    continue  # an expanded row, which torch itself cannot load into
+                real = torch.ones_like(default)
+                if state in child.state_dict():
+                    child.load_state_dict({state: real}, strict=False)
+                    assert torch.equal(getattr(child, state), real), path.name
+                else:
+                    getattr(child, state).data.fill_(1)
+                method()
+                assert torch.equal(getattr(child, state), default), path.name
+                assert default.dtype == torch.bool or default.numel() == 0 or default.min() >= 0
+                files.add(path)
+    assert len(files) >= 40
+
+
+def test_methods_fill_what_to_empty_left(repaired: list[Path]) -> None:
+    """Built on the meta device, moved onto memory of two patterns, filled by calling the methods again."""
+    files = set()
+    for path in repaired:
+        found: list[dict[str, torch.Tensor]] = []
+        for byte in (0x5A, 0xA5):
+            try:
+                with torch.device("meta"):
+                    modules = modules_of(loaded(path))
+            except (NotImplementedError, RuntimeError, TypeError, ValueError):
+                break  # its own constructor needs values
+            values = {}
+            for at, module in enumerate(modules):
+                with Poison(byte):
+                    module.to_empty(device="cpu")
+                for child, state, method in default_methods(module):
+                    method()
+                    values[f"{at}.{type(child).__name__}.{state}"] = getattr(child, state).clone()
+            found.append(values)
+        if len(found) == 2 and found[0]:
+            assert found[0].keys() == found[1].keys()
+            assert all(torch.equal(found[0][name], found[1][name]) for name in found[0]), path.name
+            files.add(path)
+    assert len(files) >= 40

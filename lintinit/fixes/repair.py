@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from lintinit.model.file_model import FileModel
 
 _PRETRAINED = re.compile(r"\bPreTrainedModel\b")
+#: A statement longer than this is written over several lines.
+_LONG = 72
 _NOT_FILLING = ("__init__", "__new__", "forward")
 
 
@@ -317,7 +319,10 @@ def _filled_behind(state: State, place: Place, default: Default) -> list[Edit] |
     torch, imported = torch_name(place.source)
     step = "\t" if place.indent_at(place.span(place.statement)[0]).startswith("\t") else "    "  # type: ignore[arg-type]
     value = defaults.single(default, table, rank_of(state), torch)
-    edit = place.after_statement([f"with {torch}.no_grad():", f"{step}{table}.copy_({value})"])
+    copied = [f"{table}.copy_({value})"]
+    if len(copied[0]) > _LONG:
+        copied = [f"{table}.copy_(", f"{step}{value}", ")"]
+    edit = place.after_statement([f"with {torch}.no_grad():", *(step + line for line in copied)])
     return [*imported, edit] if edit is not None else None
 
 
