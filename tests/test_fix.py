@@ -151,8 +151,9 @@ def test_checkpoint_overwrites_every_default_and_the_method_restores_it(repaired
             for child, state, method in default_methods(module):
                 method()
                 default = getattr(child, state).clone()
-                if 0 in getattr(child, state).stride():
-                    continue  # an expanded row, which torch itself cannot load into
+                hooked = child._load_state_dict_post_hooks or "load_state_dict" in vars(type(child))
+                if hooked or 0 in getattr(child, state).stride():
+                    continue  # its own loading writes; an expanded row, which torch itself cannot load into
                 real = torch.ones_like(default)
                 if state in child.state_dict():
                     child.load_state_dict({state: real}, strict=False)
