@@ -109,11 +109,13 @@ def _numbers(state: State, place: Place, own: bool) -> Iterator[Number]:
         params.remove(receiver)
         attributes = _assigned(state, state.owner if own else state.construction.target)
         yield from (Number(f"{receiver}.{name}", False, 0) for name in sorted(attributes))
-    for found in dict.fromkeys(_DOTTED.findall(place.source.text[start : start + len(place.block.text)])):
+    around = place.block.parent or place.block
+    for found in dict.fromkeys(_DOTTED.findall(around.text)):
         root, second, *_ = found.split(".")
         if root == receiver and second in attributes and found.count(".") > 1:
             yield Number(found, False, 1)
-        elif root in params and root != receiver:
+    for found in dict.fromkeys(_DOTTED.findall(place.text(function))):
+        if found.partition(".")[0] in params:
             yield Number(found, own, 3)
     usage = state.construction.machine.usage
     for name in params:
