@@ -107,13 +107,10 @@ def _engine(roots: Iterable[Path], options: Options) -> Engine:
 
 
 def _add_unseen(file: Repaired, findings: list[Finding]) -> None:
-    """What only another file's classes show of this one is not repaired here."""
+    """What only another file's classes show of this one is not repaired here; what is gone since then is no matter."""
     for finding in findings:
-        if _key(finding) not in file.seen:
-            reason = (
-                finding.remedy.reason if isinstance(finding.remedy, Refusal) else "it is seen from another file only"
-            )
-            file.refused.append((finding, reason))
+        if _key(finding) not in file.seen and isinstance(finding.remedy, Refusal):
+            file.refused.append((finding, finding.remedy.reason))
 
 
 def _repair(source: SourceFile, engine: Engine, options: Options, unsafe: bool) -> Repaired:
