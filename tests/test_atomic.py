@@ -166,7 +166,7 @@ def test_read_only(project: Project, monkeypatch: pytest.MonkeyPatch, what: str,
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     if what == "file":
-        monkeypatch.setattr(writing.os, "access", lambda *_: False)
+        monkeypatch.setattr(writing.os, "access", lambda _, mode: mode != os.W_OK)
     else:
         monkeypatch.setattr(writing.os, "open", refuse)
     result = project.run("fix", "pkg")
