@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 import torch
-from poison import Poison
 from projects import PAYLOAD, Project
 from torch import nn
 
 from lintinit.fixing import Repaired, fix_input
 from lintinit.run import Options
+from lintinit.runtime.poison import Poison
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 
@@ -32,9 +32,9 @@ def names(file: Repaired) -> dict[str, Any]:
     return namespace
 
 
-def built(file: Repaired, name: str, *arguments: Any, byte: int = 0x5A, **keywords: Any) -> Any:
-    """An instance of a class of the repaired module, built on memory that holds *byte*."""
-    with Poison(byte):
+def built(file: Repaired, name: str, *arguments: Any, **keywords: Any) -> Any:
+    """An instance of a class of the repaired module, built on memory of one pattern."""
+    with Poison("A"):
         return names(file)[name](*arguments, **keywords)
 
 
@@ -84,7 +84,7 @@ def test_method_is_called_again_after_to_empty() -> None:
     file = fixed(ROUTER.replace("DTYPE", "torch.int32"))
     with torch.device("meta"):
         router = names(file)["HashRouter"](6, 2, 4)
-    with Poison(0x5A):
+    with Poison("A"):
         router.to_empty(device="cpu")
     router._init_default_tid2eid()
     assert router.tid2eid.tolist() == built(file, "HashRouter", 6, 2, 4).tid2eid.tolist()
@@ -159,7 +159,7 @@ def test_group_index(size: str) -> None:
         """
     )
     layer = nn.Module()
-    with Poison(0x5A):
+    with Poison("A"):
         names(file)["Scheme"]().create_weights(layer, 300)
     assert layer.g_idx.tolist() == [row // 128 if size == "128" else 0 for row in range(300)]
 
@@ -266,7 +266,7 @@ def test_default_survives_reset_parameters() -> None:
     )
     with torch.device("meta"):
         layer = names(file)["Layer"](3)
-    with Poison(0x5A):
+    with Poison("A"):
         layer.to_empty(device="cpu")
     layer.reset_parameters()
     assert (layer.slot.tolist(), layer.weight.tolist()) == ([0, 0, 0], [1, 1, 1])
