@@ -57,7 +57,7 @@ def initialize_dummy_weights(module: nn.Module, policy: Policy = "float-only", *
                 continue
             done.add(id(tensor))
             generator = torch.Generator(device=tensor.device).manual_seed(seed)
-            if fill(name, tensor.detach(), generator):
+            if fill(name, tensor, generator):
                 filled.append(name)
     return filled
 
