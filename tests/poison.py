@@ -11,9 +11,9 @@ from lintinit.runtime import AuditReport, audit
 from lintinit.runtime.poison import Poison
 
 
-def audited(path: Path) -> AuditReport:
+def audited(path: Path, *, meta: bool = False) -> AuditReport:
     """The audit of what a fixture builds; its module is executed anew for each build."""
-    return audit(lambda: _load(path).build())
+    return audit(lambda: _load(path).build(), meta=meta)
 
 
 def unwritten(path: Path) -> set[str]:

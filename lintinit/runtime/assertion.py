@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
 from torch import nn
 
 from lintinit.runtime.audit import audit
@@ -59,7 +60,12 @@ def _factory(module: nn.Module) -> Callable[[], nn.Module]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             continue
         if hasattr(module, name):
-            arguments[name] = getattr(module, name)
+            value = getattr(module, name)
+            if isinstance(parameter.default, bool) and not isinstance(value, bool):
+                value = value is not None  # `bias: bool` becomes a parameter, or None
+            if _holds_state(value):
+                raise TypeError(f"{advice} (its argument {name!r} has state, which would not be built again)")
+            arguments[name] = value
         elif parameter.default is parameter.empty:
             raise TypeError(f"{advice} (its argument {name!r} is no attribute)")
 
@@ -73,6 +79,11 @@ def _factory(module: nn.Module) -> Callable[[], nn.Module]:
     if _form(rebuilt) != _form(module):
         raise TypeError(f"{advice} (a second one, made from its attributes, has other state)")
     return build
+
+
+def _holds_state(value: Any) -> bool:
+    entries = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(entry, nn.Module | torch.Tensor) for entry in entries)
 
 
 def _form(module: nn.Module) -> list[tuple[str, Any, Any]]:

@@ -36,8 +36,9 @@ def audit(
 
     *factory* is called under a mode that fills uninitialised memory with pattern A, then again with pattern B, random
     numbers starting alike. An element that has A in one build and B in the other was never written; one that differs
-    otherwise was computed from unwritten memory (*derived*). Where something differs, a third build, on pattern A
-    again, takes out what differs by itself: values of the clock, of the system's entropy, of ``default_rng()``.
+    otherwise was computed from unwritten memory (*derived*; of bool nobody can tell). Where something differs, the
+    factory is called once more with either pattern: what differs by itself, such as the time or values of
+    ``default_rng()``, is no garbage, and neither is what differs because the first call filled a cache.
 
     Args:
         factory: called without arguments; returns a module, or a list, tuple or dict of modules. A module class will
@@ -60,10 +61,12 @@ def audit(
         raise ValueError(f"unknown policy {dummy_load!r}: one of {', '.join(POLICIES)}")
     builder = _Builder(factory, dummy_load, bool(meta), meta if callable(meta) else None)
     try:
-        first = builder.build("A")
+        cold = builder.build("A")
         second = builder.build("B")
-        names = [name for name in {**first, **second} if not _same(first.get(name), second.get(name))]
-        again = builder.build("A") if names else {}
+        names = [name for name in {**cold, **second} if not _same(cold.get(name), second.get(name))]
+        del cold
+        first = builder.build("A") if names else {}
+        again = builder.build("B") if names else {}
     except Exception as error:
         return AuditReport(0, failure=_failure(error, builder))
     found, unstable = [], []
@@ -71,13 +74,13 @@ def audit(
         flaw = _judged(first.get(name), second.get(name), again.get(name))
         if flaw is not None:
             found.append(flaw)
-        elif not _same(first.get(name), again.get(name)):
+        elif not _same(second.get(name), again.get(name)):
             unstable.append(name)
     return AuditReport(
-        len(first),
+        len(second),
         tuple(found),
         tuple(unstable),
-        tuple(name for name, state in first.items() if state.on_meta),
+        tuple(name for name, state in second.items() if state.on_meta),
         tuple(builder.called),
     )
 
@@ -130,7 +133,9 @@ def _same_randomness() -> Iterator[None]:
     before, before_numpy = random.getstate(), numpy.random.get_state() if numpy else None
     devices = [*range(torch.cuda.device_count())] if torch.cuda.is_initialized() else []  # type: ignore[no-untyped-call]
     with torch.random.fork_rng(devices):
-        torch.manual_seed(_SEED)
+        torch.default_generator.manual_seed(_SEED)
+        if devices:  # not ``torch.manual_seed``: it queues up work, with a stack trace, for a device not yet in use
+            torch.cuda.manual_seed_all(_SEED)
         random.seed(_SEED)
         if numpy:
             numpy.random.seed(_SEED)
@@ -160,20 +165,21 @@ def _same(first: State | None, second: State | None) -> bool:
 
 
 def _judged(first: State | None, second: State | None, again: State | None) -> Unwritten | None:
-    """What is wrong with state that differs between the builds; None if it does so by itself."""
+    """What is wrong with state that differs: under pattern A, under B, and under B again; None if it is by itself."""
     state = first or second
-    assert state is not None
+    if state is None:
+        return None
     pairs = _pairs(first, second) if first and second else None
     if pairs is None:  # there, or of this shape, in one build only: its very existence hangs on garbage
-        if not _same(first, again):
+        if not _same(second, again):
             return None
         return _flaw(state, torch.zeros(0, dtype=torch.bool), torch.ones(state.tensor.numel(), dtype=torch.bool))
-    repeated = _pairs(first, again) if first and again else None
+    repeated = _pairs(second, again) if second and again else None
     if repeated is None:
         return None
     never, derived = [], []
-    for (dtype, a, b), (_, _, a2) in zip(pairs, repeated, strict=True):
-        stable = (a == a2).all(dim=1)
+    for (dtype, a, b), (_, _, b2) in zip(pairs, repeated, strict=True):
+        stable = (b == b2).all(dim=1)
         if a.shape[1] < _CERTAIN_BYTES and not stable.all():
             stable = torch.zeros_like(stable)
         differs = (a != b).any(dim=1) & stable
@@ -189,7 +195,7 @@ def _flaw(state: State, never: torch.Tensor, derived: torch.Tensor) -> Unwritten
     if not where.numel() and both.numel():
         return None
     cls = type(state.owner)
-    file, line = place(cls)
+    file, line = place(cls)  # type: ignore[arg-type]
     return Unwritten(
         name=state.name,
         kind=state.kind,
@@ -199,7 +205,7 @@ def _flaw(state: State, never: torch.Tensor, derived: torch.Tensor) -> Unwritten
         line=line,
         dtype=str(state.tensor.dtype).removeprefix("torch."),
         shape=tuple(state.tensor.shape),
-        numel=state.tensor.numel(),
+        numel=both.numel(),
         unwritten=int(never.sum()),
         derived=int(derived.sum()),
         first=int(where[0]) if where.numel() else 0,

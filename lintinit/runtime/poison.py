@@ -8,6 +8,7 @@ sees each allocation whoever asks for it, on every device, and leaves all others
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -36,9 +37,9 @@ ALLOCATE = frozenset(
 #: Operators after which the first argument may have memory beyond what it had.
 GROW = frozenset({aten.resize_, aten.resize_as_})
 
-#: Bytes of pattern A are 010xxxxx and those of pattern B their complements: each bit of an element differs, no
-#: floating-point element is NaN or infinite (sums of it would be equal again), and a byte says which pattern it is of.
-_BAND, _IN_A, _IN_B = 0xE0, 0x40, 0xA0
+#: Bytes of pattern A lie in this range and those of pattern B are their complements: each bit of an element differs,
+#: and no floating-point element is NaN or infinite (sums of it would be equal again).
+_LOWEST, _HIGHEST = 0x41, 0x5E
 _BLOCK = 1 << 16
 #: Where an allocation begins in the block moves on by this much, so that no two of one size are the same.
 _STEP = 8 * 1021
@@ -47,13 +48,14 @@ _STEP = 8 * 1021
 Pattern = Literal["A", "B", "zero"]
 
 
+@functools.cache
 def _blocks() -> dict[bool, torch.Tensor]:
     """Two periods of pattern A, by whether it is for bool; the values vary with the position.
 
     Otherwise ``argsort`` of unwritten memory, or the difference of two tables, would look as if it were written.
     """
     generator = torch.Generator().manual_seed(0)
-    plain = torch.randint(0x41, 0x5F, (_BLOCK,), dtype=torch.uint8, generator=generator)
+    plain = torch.randint(_LOWEST, _HIGHEST + 1, (_BLOCK,), dtype=torch.uint8, generator=generator)
     truth = torch.randint(0, 2, (_BLOCK,), dtype=torch.uint8, generator=generator)
     return {False: plain.repeat(2), True: truth.repeat(2)}
 
@@ -125,16 +127,14 @@ def plain_parts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
 
 
 def never_written(first: torch.Tensor, second: torch.Tensor, truth: bool) -> torch.Tensor:
-    """Which elements hold pattern A in *first* and pattern B in *second*.
+    """Which elements hold pattern A in one build and pattern B in the other, wherever they were moved from.
 
     Args:
         first: uint8 [n, bytes of an element], from the build under pattern A.
         second: the same shape, from the build under pattern B.
-        truth: whether the elements are of dtype bool.
+        truth: whether the elements are of dtype bool; one that differs then cannot be told from a moved one.
 
     Returns:
         bool [n].
     """
-    if truth:
-        return ((first <= 1) & (second == 1 - first)).all(dim=1)
-    return ((first & _BAND == _IN_A) & (second & _BAND == _IN_B)).all(dim=1)
+    return (first ^ second == (1 if truth else 0xFF)).all(dim=1)

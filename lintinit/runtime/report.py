@@ -24,6 +24,7 @@ class Unwritten:
     dtype: str
     shape: tuple[int, ...]
     numel: int
+    """Elements that are stored: fewer or more than the shape says where the tensor is sparse or a wrapper"""
     unwritten: int
     """Elements that nothing wrote"""
     derived: int

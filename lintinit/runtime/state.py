@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -63,13 +64,17 @@ def elements(tensor: torch.Tensor) -> Iterator[tuple[torch.dtype, torch.Tensor]]
             memory = torch.empty(0, dtype=torch.uint8, device=plain.device).set_(plain.untyped_storage())
             yield plain.dtype, memory.unsqueeze(1)
             continue
-        plain = plain.resolve_conj().resolve_neg()
+        if plain.is_conj():
+            plain = plain.conj()  # the memory, not the values that the view makes of it
+        if plain.is_neg():
+            plain = torch._neg_view(plain)
         size = plain.element_size()
         if size == 1:
             plain = plain.view(torch.uint8)
         yield part.dtype, plain.contiguous().reshape(-1).view(torch.uint8).reshape(-1, size)
 
 
+@functools.cache
 def place(cls: type) -> tuple[str | None, int | None]:
     """The file and the line that *cls* is defined at, where there is source."""
     try:
