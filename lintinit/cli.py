@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 import click
 
 from lintinit import __version__
+from lintinit.console import CLEAN, FINDINGS, TROUBLE, Command, write
 from lintinit.errors import LintinitError
+from lintinit.runtime_cli import audit, verify
 
 _FORMATS = ("full", "concise", "json")
 _SEVERITIES = click.Choice(["error", "warning"])
-#: Exit statuses, as every command uses them.
-CLEAN, FINDINGS, TROUBLE = 0, 1, 2
 _STATUS = """\b
 Exit status:
   0  nothing at or above --fail-on
   1  findings
   2  something could not be checked: a bad path, a file with a syntax error, ...
 """
-
-
-class _Command(click.Command):
-    """A command whose errors are one line for people, and exit status 2."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except LintinitError as error:
-            click.echo(f"lintinit: {error}", err=True)
-            ctx.exit(TROUBLE)
-        except KeyboardInterrupt:
-            click.echo("lintinit: interrupted", err=True)
-            ctx.exit(TROUBLE)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -52,7 +37,7 @@ def main() -> None:
     """
 
 
-@main.command(cls=_Command, epilog=_STATUS)
+@main.command(cls=Command, epilog=_STATUS)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--output-format", type=click.Choice(_FORMATS), help="How findings are written.  [default: full]")
 @click.option("--rule", "rules", multiple=True, metavar="NAME", help="Only this rule; may be given several times.")
@@ -92,7 +77,7 @@ def check(
     )
     report = run.check(paths or (Path(),), options)
     reporter = import_module(f"lintinit.reporters.{output_format or 'full'}")
-    _write(reporter.render(report))
+    write(reporter.render(report))
     if not report.files and not report.errors:
         click.echo("lintinit: no Python files there", err=True)
     if report.errors:
@@ -100,7 +85,7 @@ def check(
     sys.exit(FINDINGS if report.fails(fail_on) else CLEAN)
 
 
-@main.command(cls=_Command, epilog=_STATUS, short_help="Repair what check finds.")
+@main.command(cls=Command, epilog=_STATUS, short_help="Repair what check finds.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--rule", "rules", multiple=True, metavar="NAME", help="Only this rule; may be given several times.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also fixes that somebody should look at, of payloads for one.")
@@ -160,7 +145,7 @@ def fix(
     else:
         report = fixing.fix(paths or (Path(),), options, unsafe_fixes, write=not diff)
     if diff:
-        _write(fixes.diff(report))
+        write(fixes.diff(report))
     elif piped:
         sys.stdout.buffer.write(report.files[0].after)
     click.echo(fixes.render(report, "to fix" if diff else "fixed"), nl=False, err=diff or piped)
@@ -178,26 +163,23 @@ def _default(text: str) -> tuple[str, Any]:
     return name.strip(), parse(spec)
 
 
-def _write(text: str) -> None:
-    """To the standard output, whatever its encoding is."""
-    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="backslashreplace")
-    click.echo(text, nl=False)
-
-
-@main.command(cls=_Command, short_help="Print the page of a rule.")
+@main.command(cls=Command, short_help="Print the page of a rule.")
 @click.argument("rule")
 def explain(rule: str) -> None:
     """Print the page of a rule: what it reports, why that is bad, and how to repair it."""
     from lintinit import registry
 
-    _write(registry.page(registry.select([rule])[0]))
+    write(registry.page(registry.select([rule])[0]))
 
 
-@main.command(cls=_Command)
+@main.command(cls=Command)
 def rules() -> None:
     """List the rules."""
     from lintinit import registry
 
     for rule in registry.rules():
         click.echo(f"{rule.code}  {rule.name}  ({rule.severity})  {rule.summary}")
+
+
+main.add_command(audit)
+main.add_command(verify)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cached_property
 from typing import Any
 
@@ -24,23 +25,30 @@ class Routing:
         self.spec = spec
         self.device = torch.device(spec.device)
         self.dtype: torch.dtype = getattr(torch, spec.dtype)
+        self.factory = target.load(spec.layer) if spec.layer else HashTopK
+        self.arguments = {
+            "topk": spec.topk,
+            "num_experts": spec.experts,
+            "vocab_size": spec.vocab,
+            "scoring_func": spec.scoring,
+            "routed_scaling_factor": spec.scale,
+            "num_fused_shared_experts": spec.shared,
+        }
+        try:
+            inspect.signature(self.factory).bind(**self.arguments)
+        except TypeError as error:
+            raise target.TargetError(
+                f"{spec.layer!r} is no routing layer: it takes other arguments than HashTopK ({error}); "
+                "any other module is verified with --inputs"
+            ) from error
         self.generator = torch.Generator().manual_seed(_SEED)
 
     def make(self) -> HashTopK:
         """A new layer, of that class or like it, on the device that is the context's."""
-        spec = self.spec
-        factory = target.load(spec.layer) if spec.layer else HashTopK
-        layer = factory(
-            spec.topk,
-            spec.experts,
-            vocab_size=spec.vocab,
-            scoring_func=spec.scoring,
-            routed_scaling_factor=spec.scale,
-            num_fused_shared_experts=spec.shared,
-        )
+        layer = self.factory(**self.arguments)
         if not isinstance(layer, nn.Module) or not isinstance(getattr(layer, "tid2eid", None), torch.Tensor):
-            raise TypeError(f"{spec.layer} made no module with a table `tid2eid`")
-        return layer  # type: ignore[return-value]
+            raise TypeError(f"{self.spec.layer} made no module with a table `tid2eid`")
+        return layer  # type: ignore[no-any-return]
 
     @cached_property
     def layer(self) -> HashTopK:
