@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,16 @@ from lintinit.runtime.poison import Poison
 _SEED = 20
 
 
+def compare_ids(made: torch.Tensor, expected: torch.Tensor) -> None:
+    """Raises :class:`StepFailed`, naming the first token whose ids differ."""
+    got = made.cpu().long()
+    if got.shape != expected.shape:
+        raise StepFailed(f"ids are {list(got.shape)}, not {list(expected.shape)}")
+    if not torch.equal(got, expected):
+        row = int((got != expected).any(1).nonzero()[0])
+        raise StepFailed(f"ids of token {row} are {got[row].tolist()}, not {expected[row].tolist()}")
+
+
 class Routing:
     """The layer of a :class:`RoutingSpec`, and inputs for it."""
 
@@ -25,8 +36,8 @@ class Routing:
         self.spec = spec
         self.device = torch.device(spec.device)
         self.dtype: torch.dtype = getattr(torch, spec.dtype)
-        self.factory = target.load(spec.layer) if spec.layer else HashTopK
-        self.arguments = {
+        self.factory: Callable[..., Any] = target.load(spec.layer) if spec.layer else HashTopK
+        self.arguments: dict[str, Any] = {
             "topk": spec.topk,
             "num_experts": spec.experts,
             "vocab_size": spec.vocab,
@@ -48,7 +59,7 @@ class Routing:
         layer = self.factory(**self.arguments)
         if not isinstance(layer, nn.Module) or not isinstance(getattr(layer, "tid2eid", None), torch.Tensor):
             raise TypeError(f"{self.spec.layer} made no module with a table `tid2eid`")
-        return layer  # type: ignore[no-any-return]
+        return layer  # type: ignore[return-value]
 
     @cached_property
     def layer(self) -> HashTopK:
@@ -75,24 +86,27 @@ class Routing:
         keys = torch.rand(self.spec.vocab, self.spec.experts, generator=self.generator)
         return keys.argsort(1)[:, : self.spec.topk].int()
 
-    def compare(self, made: RoutingOutput, inputs: Any, valid: int | None = None, table: Any = None) -> float:
+    def expected(
+        self, inputs: Any, valid: int | None = None, table: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids and weights by the reference, through *table* or else the layer's own."""
+        spec = self.spec
+        _, logits, input_ids = inputs
+        table = self.layer.tid2eid if table is None else table
+        return reference.route(
+            table, logits, input_ids, scoring=spec.scoring, shared=spec.shared, scale=spec.scale, valid=valid
+        )
+
+    def compare(self, made: RoutingOutput, inputs: Any, valid: int | None = None) -> float:
         """The largest relative error of the weights of *made*.
 
         Raises:
             StepFailed: if ids differ at all, or weights by more than the tolerance.
         """
-        spec = self.spec
-        _, logits, input_ids = inputs
-        table = self.layer.tid2eid if table is None else table
-        ids, weights = reference.route(
-            table, logits, input_ids, scoring=spec.scoring, shared=spec.shared, scale=spec.scale, valid=valid
-        )
-        got = made.topk_ids.cpu().long()
-        if got.shape != ids.shape or made.topk_weights.shape != weights.shape:
-            raise StepFailed(f"ids {list(got.shape)}, weights {list(made.topk_weights.shape)}; not {list(ids.shape)}")
-        if not torch.equal(got, ids):
-            row = int((got != ids).any(1).nonzero()[0])
-            raise StepFailed(f"ids of token {row} are {got[row].tolist()}, not {ids[row].tolist()}")
+        ids, weights = self.expected(inputs, valid)
+        compare_ids(made.topk_ids, ids)
+        if made.topk_weights.shape != weights.shape:
+            raise StepFailed(f"weights are {list(made.topk_weights.shape)}, not {list(weights.shape)}")
         tolerance = reference.TOLERANCE[made.topk_weights.dtype]
         error = (made.topk_weights.cpu().double() - weights).abs()
         relative = float((error / weights.abs().clamp(min=1e-12)).max()) if error.numel() else 0.0
