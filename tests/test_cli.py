@@ -134,10 +134,12 @@ def test_help_tells_of_every_command(project: Project) -> None:
     assert project.run("-h").stdout == text
     listed = dict(re.findall(r"^  (\w+)  +(\S.*)$", text.partition("Commands:\n")[2], re.MULTILINE))
     assert listed == {
+        "audit": "Find unwritten state of a real module.",
         "check": "Check files and folders (default: the current folder).",
         "explain": "Print the page of a rule.",
         "fix": "Repair what check finds.",
         "rules": "List the rules.",
+        "verify": "Execute routing, or a module's forward pass.",
     }
 
 

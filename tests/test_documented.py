@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 import pytest
+import torch
+from click.testing import CliRunner
 from conftest import ROOT
 from projects import Project
+from torch import nn
 
 from lintinit import __version__, registry
-from lintinit.cli import check, fix, main
+from lintinit.cli import check, main
 from lintinit.rule import Rule
 
 if sys.version_info >= (3, 11):
@@ -62,7 +66,11 @@ def test_changelog_begins_with_this_version() -> None:
 
 def test_readme_names_commands_options_and_formats_that_exist() -> None:
     options = {
-        name for command in (check, fix) for option in command.params for name in option.opts if name.startswith("--")
+        name
+        for command in main.commands.values()
+        for option in command.params
+        for name in option.opts
+        if name.startswith("--")
     }
     assert set(re.findall(r"--[a-z][\w-]+", README)) <= options
     [formats] = [option.type.choices for option in check.params if option.name == "output_format"]  # type: ignore[attr-defined]
@@ -76,6 +84,35 @@ def test_readme_names_commands_options_and_formats_that_exist() -> None:
 
 def commands_shown() -> list[str]:
     return re.findall(r"^\$ (.*)$", README, re.MULTILINE)
+
+
+def test_readme_shows_what_audit_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    [(arguments, printed)] = re.findall(r"^\$ lintinit (audit .+)\n((?:.+\n)+?)```$", README, re.MULTILINE)
+    result = CliRunner().invoke(main, arguments.split())
+    assert (result.stdout, result.exit_code) == (printed, 1)
+
+
+def test_readme_shows_a_forward_pass_that_the_table_makes_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    [arguments] = [line for line in commands_shown() if "--inputs" in line]
+    result = CliRunner().invoke(main, [*arguments.split()[1:], "--device", "cpu"])
+    assert "caused by `token_to_expert`, which nothing wrote" in result.stdout
+    assert result.exit_code == 1
+
+
+def test_readme_shows_a_test_that_finds_it() -> None:
+    [code] = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {"MyLayer": Leftover}
+    exec(code, names)
+    with pytest.raises(AssertionError, match=r"`rows` of Leftover \(int64\[8\]\): 8 of 8 elements never written"):
+        names["test_layer_is_initialized"]()
+
+
+class Leftover(nn.Module):
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.register_buffer("rows", torch.empty(hidden_size, dtype=torch.int64))
 
 
 def test_readme_shows_settings_that_work(project: Project) -> None:

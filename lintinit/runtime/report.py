@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 Verdict = Literal["unwritten", "partly unwritten", "derived"]
@@ -58,7 +59,7 @@ class Unwritten:
         return f"{what}: {' and '.join(counts)}{range_}{also}{self._place()}"
 
     def _place(self) -> str:
-        return f"\n  class at {self.file}:{self.line}" if self.file else ""
+        return f"\n  class at {_short(self.file)}:{self.line}" if self.file else ""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Failure:
     """Whether the factory succeeds where unwritten memory is zero: then construction reads what nothing wrote"""
 
     def __str__(self) -> str:
-        where = f"\n  at {self.file}:{self.line}" if self.file else ""
+        where = f"\n  at {_short(self.file)}:{self.line}" if self.file else ""
         why = (
             "\n  but not where memory happens to be zero: construction reads what nothing wrote"
             if self.poisoned
@@ -121,6 +122,13 @@ class AuditReport:
             lines.append(f"after to_empty(): {_some(self.called)}")
         lines.append(f"{len(self.unwritten)} of {self.checked} parameters and buffers hold unwritten memory")
         return "\n".join(lines)
+
+
+def _short(file: str) -> str:
+    """*file*, from the current folder where it lies below it."""
+    path = Path(file)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
 def _some(names: tuple[str, ...]) -> str:
