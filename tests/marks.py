@@ -44,3 +44,9 @@ def disagreements(expected: list[Mark], findings: list[Finding]) -> list[str]:
 
 def read(path: Path) -> str:
     return path.read_bytes().decode("utf-8-sig")
+
+
+def pattern(attribute: str) -> re.Pattern[str]:
+    """What a finding's attribute stands for, as the end of a name: f-strings and positions are holes in it."""
+    holes = re.escape(attribute).replace(r"\{\.\.\.\}", ".+").replace(r"\?", ".+")
+    return re.compile(rf"(?:.*\.)?{holes}")

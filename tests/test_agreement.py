@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from marks import KNOWN_GAP, read
+from marks import KNOWN_GAP, pattern, read
 from poison import audited
 
 from lintinit.run import check_source
@@ -15,12 +15,6 @@ from lintinit.run import check_source
 FILES = sorted([*ROOT.glob("fixtures/situations/*.py"), *ROOT.glob("fixtures/quiet/*.py")])
 #: State that construction leaves unwritten and `check` is right to be silent about: scratch, or replaced after loading.
 ON_PURPOSE = re.compile(r"^# unwritten: *(.*)$", re.MULTILINE)
-
-
-def pattern(attribute: str) -> re.Pattern[str]:
-    """What a finding's attribute stands for, as the end of a name: f-strings and positions are holes in it."""
-    holes = re.escape(attribute).replace(r"\{\.\.\.\}", ".+").replace(r"\?", ".+")
-    return re.compile(rf"(?:.*\.)?{holes}")
 
 
 @pytest.mark.parametrize(
