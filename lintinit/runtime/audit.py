@@ -167,7 +167,8 @@ def _same(first: State | None, second: State | None) -> bool:
 def _wide(memory: torch.Tensor) -> torch.Tensor:
     """Bytes as int64 where they can be seen so: they compare six times faster."""
     flat = memory.reshape(-1)
-    return flat.view(torch.int64) if not (flat.numel() | flat.storage_offset()) % 8 else flat
+    fits = flat.numel() % 8 == 0 and flat.storage_offset() % 8 == 0
+    return flat.view(torch.int64) if fits else flat
 
 
 def _judged(first: State | None, second: State | None, again: State | None) -> Unwritten | None:
