@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +15,12 @@ from conftest import ROOT
 WITHOUT = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
 
 
-def run(*arguments: str, hidden: str = "libcst, numpy, pathspec") -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The script, where only torch and click are to be had."""
     script = ROOT / "tests" / "gpu" / "run.py"
     code = (
         "import runpy, sys\n"
-        f"for name in {hidden!r}.split(', '): sys.modules[name] = None\n"
+        "for name in ('libcst', 'numpy', 'pathspec'): sys.modules[name] = None\n"
         f"sys.argv[1:] = {list(arguments)!r}\n"
         f"runpy.run_path({str(script)!r}, run_name='__main__')"
     )
@@ -53,6 +54,18 @@ def test_what_there_was_no_time_for_is_a_failure() -> None:
     result = run("--device", "cpu", "--case", "topk 0", "--budget", "5")
     assert result.returncode == 1
     assert "not run: no time left of 5 seconds" in result.stdout
+
+
+def test_process_that_does_not_start_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    """And not a reason to skip: there is a device."""
+    script = runpy.run_path(str(ROOT / "tests" / "gpu" / "run.py"))
+
+    def fail(**_: object) -> None:
+        raise script["VerifyError"]("did not start")
+
+    script["main"].__globals__["verify_routing"] = fail
+    assert script["main"](["--device", "cpu", "--case", "topk 0"]) == 1
+    assert "not run: did not start" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here: tests/gpu/run.py needs one")

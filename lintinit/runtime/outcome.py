@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Status = Literal["pass", "fail", "skip"]
 
@@ -93,12 +93,17 @@ class VerifyReport:
         """Whether no step failed."""
         return not any(step.status == "fail" for step in self.steps)
 
+    @property
+    def counts(self) -> dict[Status, int]:
+        """Steps by status."""
+        return {status: sum(step.status == status for step in self.steps) for status in get_args(Status)}
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"version": 1, "ok": self.ok, **asdict(self)}
 
     def __str__(self) -> str:
-        count = {status: sum(step.status == status for step in self.steps) for status in ("pass", "fail", "skip")}
+        count = self.counts
         lines = [f"on {self.device_name} ({self.device}), torch {self.torch}", *map(str, self.steps)]
         lines.append(f"{count['pass']} passed, {count['fail']} failed, {count['skip']} skipped")
         return "\n".join(lines)

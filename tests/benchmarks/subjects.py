@@ -88,18 +88,18 @@ def _factory(cls: type[nn.Module]) -> Callable[[], nn.Module]:
         return _configured(cls, configuration)
     arguments: dict[str, Callable[[], Any]] = {}
     for name, parameter in inspect.signature(cls).parameters.items():
-        if parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        ):
-            if name == "config":
-                arguments[name] = _configuration(cls)
-                continue
-            guess = next((make for expression, make in _ARGUMENTS if re.fullmatch(expression, name)), None)
-            if guess is None:
-                raise LookupError(f"nothing is known of the argument `{name}`")
-            arguments[name] = guess
+        optional = parameter.default is not parameter.empty
+        if not optional and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            arguments[name] = _configuration(cls) if name == "config" else _guessed(name)
     return _sized(lambda: cls(**{name: make() for name, make in arguments.items()}))
+
+
+def _guessed(name: str) -> Callable[[], Any]:
+    """Makes what a required argument of this name is given."""
+    for expression, make in _ARGUMENTS:
+        if re.fullmatch(expression, name):
+            return make
+    raise LookupError(f"nothing is known of the argument `{name}`")
 
 
 def _configuration(cls: type[nn.Module]) -> Callable[[], Any]:

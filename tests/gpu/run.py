@@ -19,6 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from lintinit.runtime import VerifyReport, verify_routing
+from lintinit.runtime.child import device
 from lintinit.runtime.supervise import VerifyError
 
 #: The compiler's first run takes tens of seconds: one case has it, the others are many.
@@ -37,6 +38,9 @@ CASES: dict[str, dict[str, Any]] = {
 
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
+    found = device(options.device)
+    if found["device"] is None:
+        return _skipped(f"--device {options.device}: {found['reason']}", options.json)
     begin = time.monotonic()
     reports: dict[str, VerifyReport] = {}
     left_out: dict[str, str] = {}
@@ -48,8 +52,6 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             report = verify_routing(device=options.device, bench=True, time_limit=min(60, left), **CASES[name])
         except VerifyError as error:
-            if not reports:
-                return _skipped(str(error), options.json)
             left_out[name] = str(error)
             continue
         reports[name] = report
@@ -95,7 +97,6 @@ def table(reports: dict[str, VerifyReport], left_out: dict[str, str]) -> str:
     """A line for each case: steps passed, failed and skipped, the time of one routing, what went wrong first."""
     rows = [("case", "pass", "fail", "skip", "tokens", "us", "bytes", "GB/s", "first failure")]
     for name, report in reports.items():
-        count = {status: sum(step.status == status for step in report.steps) for status in ("pass", "fail", "skip")}
         bench = next((step.figures for step in report.steps if step.name == "bench"), {})
         wrong = next((f"{s.name}: {s.detail.splitlines()[0]}" for s in report.steps if s.status == "fail"), "")
         measured = (
@@ -103,8 +104,7 @@ def table(reports: dict[str, VerifyReport], left_out: dict[str, str]) -> str:
             if bench
             else ("-", "-", "-")
         )
-        counts = (str(count["pass"]), str(count["fail"]), str(count["skip"]))
-        rows.append((name, *counts, str(report.subject["tokens"]), *measured, wrong))
+        rows.append((name, *map(str, report.counts.values()), str(report.subject["tokens"]), *measured, wrong))
     rows += [(name, "-", "-", "-", "-", "-", "-", "-", f"not run: {why}") for name, why in left_out.items()]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
