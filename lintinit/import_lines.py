@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]*(?P<level>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*"
+    r"[ \t]*(?:from[ \t]*(?P<level>\.*)[ \t]*(?P<module>[\w.]*)[ \t]+import[ \t]*"
     r"(?P<names>\([^)]*\)|[^\n#;]*(?:\\\r?\n[^\n#;]*)*)"
-    r"|import[ \t]+(?P<modules>[^\n#;]*))",
-    re.MULTILINE,
+    r"|import[ \t]+(?P<modules>[^\n#;]*))"
 )
 _NAMED = re.compile(r"([\w.]+|\*)(?:\s+as\s+(\w+))?")
 _COMMENT = re.compile(r"#[^\n]*")
@@ -28,7 +27,13 @@ class Import:
 
 def imports(text: str) -> Iterator[Import]:
     """The imports in *text*, at any depth."""
-    for match in _IMPORT.finditer(text):
+    at = 0
+    while (found := text.find("import", at)) >= 0:
+        match = _IMPORT.match(text, text.rfind("\n", at, found) + 1 or at)
+        if match is None:
+            at = found + len("import")
+            continue
+        at = match.end()
         if match["modules"] is not None:
             for module, alias in _NAMED.findall(match["modules"]):
                 yield Import(module, 0, "", alias or module.split(".")[0])

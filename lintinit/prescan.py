@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from lintinit.import_lines import Import
 from lintinit.program import Program
@@ -41,13 +40,18 @@ class Prescan:
         self._program = program
         self._shown: dict[tuple[str, int, Trait], bool] = {}
         self._lending: dict[tuple[str, int, Trait], bool] = {}
-        self._exports: dict[tuple[Path, str], list[Block]] = {}
+        #: What lends each trait to the statements that name it; None where the name of an import says so.
+        self._lenders: dict[tuple[str, int, Trait], list[Block] | None] = {}
+        self._makes: dict[tuple[str, int], bool] = {}
+        self._alias_calls: dict[tuple[str, str], bool] = {}
+        self._exports: dict[tuple[str, str], list[Block]] = {}
         self._members: dict[tuple[str, int], list[tuple[Block, bool]]] = {}
         self._bases: dict[tuple[str, int], list[Block]] = {}
 
     def forget_files(self) -> None:
         """Let go of everything that keeps a file in memory; what is known by place stays."""
         self._exports = {key: found for key, found in self._exports.items() if not found}
+        self._lenders = {key: found for key, found in self._lenders.items() if not found}
         self._members.clear()
         self._bases.clear()
 
@@ -115,21 +119,29 @@ class Prescan:
 
     def _lent(self, block: Block, trait: Trait, own: set[Trait], checked: Block) -> bool:
         """Whether something that *block* names brings *trait* to code that shows *own* by itself."""
-        if any(trait.shows(f"import {imported.name}") for imported in _renamed(block)):
-            return True
-        return any(self._lends(helper, trait, own, checked) for helper in self._named(block, trait))
+        key = (*_key(block), trait)
+        if key not in self._lenders:
+            renamed = any(trait.shows(f"import {imported.name}") for imported in _renamed(block))
+            self._lenders[key] = None if renamed else [h for h in self._named(block, trait) if self._may_lend(h, trait)]
+        lenders = self._lenders[key]
+        return lenders is None or any(self._lends(helper, trait, own, checked) for helper in lenders)
+
+    def _may_lend(self, helper: Block, trait: Trait) -> bool:
+        """Whether *helper* brings *trait* to anybody at all."""
+        if _is_class(helper):
+            return any(self._shows(b, trait) for b in (helper, *self._extended(helper)))
+        return self._function_lends(helper, trait)
 
     def _lends(self, helper: Block, trait: Trait, own: set[Trait], checked: Block) -> bool:
         if _is_class(helper):
-            if helper.source is not checked.source:
-                return False
-            return self._class_lends(helper, trait, own)
-        if trait is MEMORY and not _may_call(checked.source, helper):
-            return False
+            return helper.source is checked.source and self._class_lends(helper, trait, own)
+        return trait is not MEMORY or self._may_call(checked.source, helper)
+
+    def _function_lends(self, helper: Block, trait: Trait) -> bool:
         key = (*_key(helper), trait)
         if key not in self._lending:
             inner = (h for h in self._named(helper, trait) if h.source is helper.source and not _is_class(h))
-            named = (h for h in inner if trait is not MEMORY or _may_call(helper.source, h))
+            named = (h for h in inner if trait is not MEMORY or self._may_call(helper.source, h))
             self._lending[key] = any(self._gives(h, trait) for h in (helper, *named))
         return self._lending[key]
 
@@ -155,6 +167,21 @@ class Prescan:
         if trait is MEMORY or self._shows(helper, MEMORY):
             return _HANDS_BACK.search(helper.text) is not None
         return any(holds_integers(line) for line in _SAYS_DTYPE.findall(helper.text))
+
+    def _may_call(self, source: SourceFile, named: Block) -> bool:
+        """False where *named* makes no memory but by a name for ``torch.Tensor``, and *source* uses it as a type only."""
+        key = _key(named)
+        if key not in self._makes:
+            self._makes[key] = _makes_memory(named)
+        return self._makes[key] or self._calls_alias(source, named)
+
+    def _calls_alias(self, source: SourceFile, named: Block) -> bool:
+        names = "|".join(_TENSOR_ALIAS.findall(named.text)) or r"\w+"
+        key = (source.real_path, names)
+        if key not in self._alias_calls:
+            pattern = rf"\b(?:{names})\s*\(|(?:=|partial\(|return)\s*(?:{names})\b"
+            self._alias_calls[key] = re.search(pattern, source.text) is not None
+        return self._alias_calls[key]
 
     def _shows(self, block: Block, trait: Trait) -> bool:
         key = (*_key(block), trait)
@@ -202,7 +229,7 @@ class Prescan:
         target = self._program.find(imported.module, imported.level, source)
         if target is None or not target.may_bind(imported.name):
             return []
-        key = (target.path, imported.name)
+        key = (target.real_path, imported.name)
         found = self._exports.get(key)
         if found is None:
             found = self._exports[key] = []
@@ -240,12 +267,9 @@ def _renamed(block: Block) -> Iterator[Import]:
     return (imported for imported in found if imported.name and imported.name != imported.alias)
 
 
-def _may_call(source: SourceFile, named: Block) -> bool:
-    """False where *named* makes no memory but by a name for ``torch.Tensor``, and *source* uses that as a type only."""
-    if named.head is not None or "Tensor" not in named.text or allocates(_TENSOR_TYPE.sub("", named.text)):
-        return True
-    names = "|".join(_TENSOR_ALIAS.findall(named.text)) or r"\w+"
-    return re.search(rf"\b(?:{names})\s*\(|(?:=|partial\(|return)\s*(?:{names})\b", source.text) is not None
+def _makes_memory(block: Block) -> bool:
+    """Whether *block* makes memory in another way than by a name for ``torch.Tensor``."""
+    return block.head is not None or "Tensor" not in block.text or allocates(_TENSOR_TYPE.sub("", block.text))
 
 
 def _is_class(block: Block) -> bool:
@@ -253,4 +277,4 @@ def _is_class(block: Block) -> bool:
 
 
 def _key(block: Block) -> tuple[str, int]:
-    return str(block.source.path), block.start
+    return block.source.real_path, block.start

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from lintinit.errors import Diagnostic
@@ -17,47 +18,52 @@ _MAX_BYTES = 4_000_000
 
 
 class Program:
-    """Finds and keeps the files that imports lead to."""
+    """Finds and keeps the files that imports lead to. Inside, paths are strings: they are compared a lot."""
 
     def __init__(self, roots: Iterable[Path] = ()) -> None:
-        self._roots = [root.resolve() for root in roots]
-        self._files: dict[Path, SourceFile | None] = {}
-        self._found: dict[tuple[Path, str], Path | None] = {}
-        self._meant: dict[tuple[Path, str, int], Path | None] = {}
-        self._mentions: dict[tuple[Path, str], list[Path]] = {}
-        self._listings: dict[Path, list[Path]] = {}
-        self._packages: dict[Path, Path | None] = {}
+        self._roots = [os.path.realpath(root) for root in roots]
+        self._files: dict[str, SourceFile | None] = {}
+        #: Bytes of the files that are kept.
+        self._size = 0
+        self._modules: dict[tuple[str, str], str | None] = {}
+        self._meant: dict[tuple[str, str, int], str | None] = {}
+        self._mentions: dict[tuple[str, str], list[str]] = {}
+        self._listings: dict[str, list[str]] = {}
+        self._packages: dict[str, str | None] = {}
+        self._names: dict[str, frozenset[str]] = {}
 
     def trim(self, text: int, parsed: int) -> bool:
         """Let go of parsed code beyond *parsed* characters, and of all files beyond *text* bytes; whether of these."""
-        sources = [source for source in self._files.values() if source is not None]
+        sources = [source for source in self._files.values() if source is not None and source.parsed]
         if sum(source.parsed for source in sources) > parsed:
             for source in sources:
-                if source.parsed:
-                    source.forget_parse()
-        if sum(len(source.data) for source in sources) <= text:
+                source.forget_parse()
+        if self._size <= text:
             return False
         self._files.clear()
+        self._size = 0
         return True
 
     def add(self, source: SourceFile) -> None:
         """Make *source* known under its path, so that it is not read again."""
-        self._files[source.path.resolve()] = source
+        self._files[source.real_path] = source
+        self._size += len(source.data)
 
     def find(self, dotted: str, level: int, importer: SourceFile) -> SourceFile | None:
         """The file that ``import dotted`` (with *level* leading dots) means in *importer*, if it is in the tree."""
         key = (importer.folder, dotted, level)
-        if key not in self._meant:
-            self._meant[key] = self._locate(*key)
-        path = self._meant[key]
+        try:
+            path = self._meant[key]
+        except KeyError:
+            path = self._meant[key] = self._locate(*key)
         return self._load(path) if path is not None else None
 
-    def _locate(self, folder: Path, dotted: str, level: int) -> Path | None:
+    def _locate(self, folder: str, dotted: str, level: int) -> str | None:
         if level:
             for _ in range(level - 1):
-                folder = folder.parent
+                folder = os.path.dirname(folder)
             return self._module_in(folder, dotted)
-        if not dotted or dotted.split(".")[0] in _OUTSIDE:
+        if not dotted or dotted.partition(".")[0] in _OUTSIDE:
             return None
         return next((path for start in self._search_path(folder) if (path := self._module_in(start, dotted))), None)
 
@@ -73,59 +79,104 @@ class Program:
             found = []
             for path in self._listing(package):
                 try:
-                    data = path.read_bytes()
+                    with open(path, "rb", buffering=0) as opened:
+                        data = opened.read()
                 except OSError:
                     continue
                 if word in data and pattern.search(data):
                     found.append(path)
             self._mentions[key] = found
-        own = source.path.resolve()
+        own = source.real_path
         return [file for path in self._mentions[key] if path != own and (file := self._load(path)) is not None]
 
-    def _package(self, folder: Path) -> Path | None:
+    def _package(self, folder: str) -> str | None:
         """The outermost package that *folder* belongs to; a level on the way may lack its ``__init__.py``."""
         if folder not in self._packages:
             found = None
-            for above in (folder, *folder.parents):
-                if (above / "__init__.py").is_file():
+            for above in _upwards(folder):
+                names = self._listed(above)
+                if "__init__.py" in names:
                     found = above
-                elif any((above / name).exists() for name in _PROJECT_FILES):
+                elif not names.isdisjoint(_PROJECT_FILES):
                     break
             self._packages[folder] = found
         return self._packages[folder]
 
-    def _listing(self, package: Path) -> list[Path]:
+    def _listing(self, package: str) -> list[str]:
         if package not in self._listings:
-            self._listings[package] = sorted(path for path in package.rglob("*.py") if path.is_file())
+            found = (
+                os.path.join(folder, name)
+                for folder, _, names in os.walk(package)
+                for name in names
+                if name.endswith(".py") and os.path.isfile(os.path.join(folder, name))  # a pipe may never end
+            )
+            self._listings[package] = sorted(found, key=lambda path: path.split(os.sep))
         return self._listings[package]
 
-    def _search_path(self, folder: Path) -> list[Path]:
+    def _search_path(self, folder: str) -> list[str]:
         """Where an absolute import starts: above the importer's package, its own folder, the roots of the run."""
         package = self._package(folder)
-        above = package.parent if package is not None else folder
+        above = os.path.dirname(package) if package is not None else folder
         return list(dict.fromkeys((above, folder, *self._roots)))
 
-    def _module_in(self, folder: Path, dotted: str) -> Path | None:
+    def _module_in(self, folder: str, dotted: str) -> str | None:
+        """The file of module *dotted* below *folder*, asked folder by folder, so that each is listed once."""
         key = (folder, dotted)
-        if key not in self._found:
-            base = folder.joinpath(*dotted.split(".")) if dotted else folder
-            candidates = [base / "__init__.py"]
-            if dotted:
-                candidates.insert(0, base.with_name(base.name + ".py"))
-            self._found[key] = next((path for path in candidates if path.is_file()), None)
-        return self._found[key]
+        if key not in self._modules:
+            self._modules[key] = self._file_of(folder, dotted)
+        return self._modules[key]
 
-    def _load(self, path: Path) -> SourceFile | None:
-        if path not in self._files:
-            self._files[path] = self._read(path)
-        return self._files[path]
-
-    def _read(self, path: Path) -> SourceFile | None:
-        try:
-            if path.stat().st_size > _MAX_BYTES:
+    def _file_of(self, folder: str, dotted: str) -> str | None:
+        above, _, last = dotted.rpartition(".")
+        if above:
+            for name in above.split("."):
+                if name not in self._listed(folder):
+                    return None
+                folder = os.path.join(folder, name)
+        if last:
+            names = self._listed(folder)
+            path = os.path.join(folder, last)
+            if f"{last}.py" in names and os.path.isfile(f"{path}.py"):
+                return f"{path}.py"
+            if last not in names:
                 return None
-            source = SourceFile(path, path.read_bytes())
+            folder = path
+        path = os.path.join(folder, "__init__.py")
+        return path if "__init__.py" in self._listed(folder) and os.path.isfile(path) else None
+
+    def _listed(self, folder: str) -> frozenset[str]:
+        """The names in *folder*; none where it cannot be listed."""
+        if folder not in self._names:
+            try:
+                self._names[folder] = frozenset(os.listdir(folder))
+            except OSError:
+                self._names[folder] = frozenset()
+        return self._names[folder]
+
+    def _load(self, path: str) -> SourceFile | None:
+        try:
+            return self._files[path]
+        except KeyError:
+            source = self._files[path] = self._read(path)
+            self._size += len(source.data) if source is not None else 0
+            return source
+
+    def _read(self, path: str) -> SourceFile | None:
+        try:
+            if os.stat(path).st_size > _MAX_BYTES:
+                return None
+            source = SourceFile(Path(path), Path(path).read_bytes())
             source.text  # noqa: B018 -- decodes, so that a bad file is refused here
         except (OSError, Diagnostic):
             return None
         return source
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    """*folder* and those around it, innermost first."""
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above

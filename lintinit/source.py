@@ -9,11 +9,12 @@ from __future__ import annotations
 import bisect
 import codecs
 import io
+import os
 import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from lintinit._lazy import cst
@@ -34,7 +35,7 @@ _BINDS = re.compile(
 )
 _ANNOTATES = re.compile(r"^[ \t]*(\w+)[ \t]*:(?!=)", re.MULTILINE)
 _RETURNS_MEMORY = re.compile(r"\breturn\b[^\n]*\bempty\w*\(")
-_WORD = re.compile(r"[^\W\d]\w*")
+_WORD = re.compile(r"\w+")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FORM_FEED = re.compile(r"(\r?\n)([ \t\f]*\f)")
 _STAR = re.compile(r"import[\s(\\]*\*")
@@ -55,13 +56,17 @@ class Position:
 class Block:
     """A statement with its decorators: of a file, or of a class body. Parsed on demand."""
 
-    def __init__(self, source: SourceFile, start: int, end: int, line: int, parent: Block | None = None) -> None:
+    def __init__(self, source: SourceFile, start: int, end: int, parent: Block | None = None) -> None:
         self.source = source
         self.start = start
         self.end = end
-        self.line = line
         self.parent = parent
         self._positions: dict[cst.CSTNode, Position] | None = None
+
+    @cached_property
+    def line(self) -> int:
+        """The line that it starts on, from 1."""
+        return self.source.text.count("\n", 0, self.start) + 1
 
     @cached_property
     def text(self) -> str:
@@ -91,7 +96,7 @@ class Block:
 
     @cached_property
     def words(self) -> set[str]:
-        """Every identifier-like word of the text, those of comments and strings too."""
+        """Every identifier-like word of the text, those of comments and strings too, and numbers."""
         return set(_WORD.findall(self.text))
 
     @cached_property
@@ -235,13 +240,25 @@ class SourceFile:
             block.forget_parse()
 
     @cached_property
-    def folder(self) -> Path:
+    def real_path(self) -> str:
+        """The path with every link resolved."""
+        if os.path.islink(self.path):
+            return os.path.realpath(self.path)
+        folder, name = os.path.split(self.path)
+        return os.path.join(_real_folder(folder or os.curdir), name)
+
+    @cached_property
+    def folder(self) -> str:
         """The folder that holds the file, links resolved."""
-        return self.path.resolve().parent
+        return os.path.dirname(self.real_path)
 
     @cached_property
     def encoding(self) -> str:
         """Declared or default encoding; raises :class:`Diagnostic` where Python would refuse it."""
+        head = self.data.find(b"\n", self.data.find(b"\n") + 1)
+        declared = self.data.find(b"coding", 0, head if head >= 0 else None) >= 0
+        if not declared and not self.data.startswith(codecs.BOM_UTF8):
+            return "utf-8"
         try:
             return tokenize.detect_encoding(io.BytesIO(self.data).readline)[0]
         except SyntaxError as error:
@@ -254,7 +271,7 @@ class SourceFile:
         A carriage return alone becomes a line feed, and a form feed before the code of a line goes to the end of the
         line before: what the code means stays, and every line starts where its code does.
         """
-        text = _LONE_RETURN.sub("\n", self.decoded)
+        text = _LONE_RETURN.sub("\n", self.decoded) if "\r" in self.decoded else self.decoded
         return _FORM_FEED.sub(lambda match: " " * len(match[2]) + match[1], text) if "\f" in text else text
 
     @cached_property
@@ -279,7 +296,7 @@ class SourceFile:
     @cached_property
     def whole(self) -> Block:
         """The file as one block."""
-        return Block(self, 0, len(self.text), 1)
+        return Block(self, 0, len(self.text))
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -324,7 +341,7 @@ class SourceFile:
         """The statements between two offsets that stand at the indentation *indent*."""
         starts = list(self._starts(start, end, indent))
         for at, stop in zip(starts, [*starts[1:], end], strict=False):
-            yield Block(self, at, stop, bisect.bisect_right(self._line_starts, at), parent)
+            yield Block(self, at, stop, parent)
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -346,10 +363,11 @@ class SourceFile:
 
     def _starts(self, start: int, end: int, indent: str) -> Iterator[int]:
         text = self.text
-        pattern = re.compile(rf"^{indent}(?=[^\s#)\]}}])", re.MULTILINE)
+        pattern = re.compile(rf"(?:\n|\A){indent}(?=[^\s#)\]}}])")
         decorated = False
-        for match in pattern.finditer(text, start, end):
-            at, first = match.start(), match.end()
+        for match in pattern.finditer(text, max(start - 1, 0), end):
+            first = match.end()
+            at = first - len(indent)
             if self._in_string(first):
                 continue
             follows = (
@@ -362,6 +380,11 @@ class SourceFile:
     def _in_string(self, at: int) -> bool:
         found = bisect.bisect_left(self._strings, (at,)) - 1
         return found >= 0 and at < self._strings[found][1]
+
+
+@cache
+def _real_folder(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 def _bindings(blocks: list[Block]) -> dict[str, list[Block]]:

@@ -10,11 +10,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_INT = r"(?:int|long|short|byte|char|bool)"
+_INTS = ("int", "long", "short", "byte", "char", "bool")
+_INT = rf"(?:{'|'.join(_INTS)})"
 #: ``torch.empty`` and its relatives, the legacy constructors, growth by ``resize_``.
-_ALLOCATION = re.compile(
-    r"empty(?:_like|_strided\b|_permuted|_quantized)?\b|Tensor\b|\.resize_(?:as_)?\(|(?<!Image)\.new\("
-)
+_ALLOCATION = [
+    (word, re.compile(pattern))
+    for word, pattern in (
+        (".resize_", r"\.resize_(?:as_)?\("),
+        (".new(", r"\.new\((?<!Image\.new\()"),
+        ("empty", r"empty(?:_like|_strided\b|_permuted|_quantized)?\b"),
+        ("Tensor", r"Tensor\b"),
+    )
+]
 _INHERITING = ("new_", "Int", "Long", "Short", "Char", "Byte", "Bool")
 _ALWAYS = ("empty_like", ".resize_(", ".resize_as_(", ".new(")
 _CALL = re.compile(r"\s*\(")
@@ -27,24 +34,46 @@ _OPEN_ENDED = re.compile(r"\bdtype\b|\*")
 _CONVERTED = re.compile(r"\s*\.\s*(?:to|type|view|int|long|short|byte|char|bool|new_empty)\b")
 _CONVERSION = re.compile(rf"\.{_INT}\(\)|\.(?:to|view|type)\([^()]*(?:int|dtype|long|bool)|\.type\(")
 _BRACKETS = re.compile(r"[()]")
-_REGISTRATION = re.compile(
-    r"register_(?:buffer|parameter)|setattr(?:__)?\s*\(|\b_(?:parameters|buffers)\b|new_state|add_state|\.data\s*=(?!=)"
-)
-_STATE_CLASS = re.compile(r"(?:Param(?:eter)?|Buffer)(?:\s*(?P<call>\()|(?P<quote>[\"'])|\b)")
+# Patterns that begin with a word are searched for at many times the speed of alternatives, so each has its own.
+_REGISTRATION = [
+    re.compile(pattern)
+    for pattern in (
+        r"register_(?:buffer|parameter)",
+        r"setattr(?:__)?\s*\(",
+        r"_(?:parameters|buffers)\b(?<!\w_parameters)(?<!\w_buffers)",
+        r"new_state",
+        r"add_state",
+        r"\.data\s*=(?!=)",
+    )
+]
+_STATE_CLASS = [re.compile(word + r"(?:\s*(?P<call>\()|(?P<quote>[\"'])|\b)") for word in ("Param(?:eter)?", "Buffer")]
 #: What stands before a class that is passed on.
 _CLASS_PASSED_ON = re.compile(r"(?:[.=(,\[:{]\s*\w*|import\s[^\n]*|return\s+[\w.]*)\Z")
-_INTEGER = re.compile(
-    rf"\b[qu]*int\d|\bint\{{|\.{_INT}\b|[\"'](?:int|long|short|bool)[\"']"
-    rf"|(?:Int|Long|Short|Char|Byte|Bool)Tensor|dtype\s*=\s*(?:int|bool)\b|import[^\n]*\b{_INT}\b"
-    r"|arange|randperm|argsort|arg_?m(?:ax|in)|randint|nonzero|topk|bincount|searchsorted|bucketize|_indices"
-    r"|empty_like|new_empty|\btensor\(|\bint_\b|intp\b"
-)
+_MAKES_INTEGERS = (
+    "arange", "topk", "randint", "nonzero", "argsort", "argmax", "argmin", "arg_max", "arg_min", "bincount",
+    "searchsorted", "bucketize", "randperm", "_indices", "empty_like", "new_empty",
+)  # fmt: skip
+_INTEGER = [
+    re.compile(pattern)
+    for pattern in (
+        r"int\d(?<![^\Wqu]int\d)",
+        *(rf"\.{name}\b" for name in _INTS),
+        r"tensor\((?<!\wtensor\()",
+        r"dtype\s*=\s*(?:int|bool)\b",
+        *(rf"{name}[\"'](?<=[\"']{name}[\"'])" for name in ("int", "long", "short", "bool")),
+        r"Tensor(?:(?<=IntTensor)|(?<=LongTensor)|(?<=ShortTensor)|(?<=CharTensor)|(?<=ByteTensor)|(?<=BoolTensor))",
+        rf"import[^\n]*\b{_INT}\b",
+        r"int\{(?<!\wint\{)",
+        r"int_\b(?<!\wint_)",
+        r"intp\b",
+    )
+]
 
 
 def allocates(text: str) -> bool:
     """Whether *text* may make memory without values whose dtype is one that a dummy-weight loader skips."""
     converted: bool | None = None
-    for match in _ALLOCATION.finditer(text):
+    for match in (match for word, pattern in _ALLOCATION if word in text for match in pattern.finditer(text)):
         before = text[max(match.start() - 80, 0) : match.start()]
         if match[0] in _ALWAYS:
             return True
@@ -79,18 +108,19 @@ def _closing(text: str, at: int) -> int:
 
 def registers(text: str) -> bool:
     """Whether *text* may make a parameter or buffer, or set an attribute by name."""
-    return _REGISTRATION.search(text) is not None or any(
+    return any(pattern.search(text) for pattern in _REGISTRATION) or any(
         match["call"] or match["quote"] or _CLASS_PASSED_ON.search(text[max(match.start() - 80, 0) : match.start()])
-        for match in _STATE_CLASS.finditer(text)
+        for pattern in _STATE_CLASS
+        for match in pattern.finditer(text)
     )
 
 
 def holds_integers(text: str) -> bool:
     """Whether *text* may name a dtype that is not floating, or make a tensor of one."""
-    return _INTEGER.search(text) is not None
+    return any(word in text for word in _MAKES_INTEGERS) or any(pattern.search(text) for pattern in _INTEGER)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trait:
     """Something that code must show before it can do harm."""
 
