@@ -14,16 +14,18 @@ from lintinit.errors import Diagnostic
 if TYPE_CHECKING:
     from libcst import Module
 
+#: So many characters cannot nest deeply enough to harm anybody.
+_SHALLOW = 2_000
 _TOO_DEEP = re.compile(r"too many (?:nested|levels|statically)|too complex")
 
 
 def parse(text: str, path: Path) -> Module:
     """*text* as a libcst module; raises :class:`Diagnostic` (with no useful line) where that fails.
 
-    Python's own parser goes first. It costs a tenth of libcst's and refuses nesting that would crash it. What it
+    Of longer texts Python's own parser goes first. It refuses nesting that would crash libcst's. What it
     does not know (the syntax of a newer Python) libcst may still.
     """
-    problem = _problem(text)
+    problem = _problem(text) if len(text) > _SHALLOW else None
     if problem is None or not problem[2]:
         try:
             return cst.parse_module(text)

@@ -169,7 +169,7 @@ class Prescan:
         return any(holds_integers(line) for line in _SAYS_DTYPE.findall(helper.text))
 
     def _may_call(self, source: SourceFile, named: Block) -> bool:
-        """False where *named* makes no memory but by a name for ``torch.Tensor``, and *source* uses it as a type only."""
+        """False where *named* makes memory by a name for ``torch.Tensor`` only, which *source* uses as a type."""
         key = _key(named)
         if key not in self._makes:
             self._makes[key] = _makes_memory(named)

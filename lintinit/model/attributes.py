@@ -8,7 +8,6 @@ from lintinit._lazy import cst
 from lintinit.model import objects
 from lintinit.model.classes import lookup_class, namespace_of
 from lintinit.model.dtypes import dtype_named
-from lintinit.model.guards import FALSE
 from lintinit.model.heap import Handle, Obj, Tensor, options
 from lintinit.model.tensors import replace_data, tensor_attribute
 from lintinit.model.values import (
@@ -157,7 +156,7 @@ def _set_data(m: Machine, owner: Tensor, value: Value, target: Any) -> None:
         holder = m.evaluate(node.value)
         for guard, option in options(holder):
             option = m.stand_ins.get(option.key, option) if isinstance(option, Symbol) else option
-            if isinstance(option, Obj) and m.guards.all(guard, m.path) != FALSE:
+            if isinstance(option, Obj) and m.guards.meet(guard, m.path):
                 objects.write(m, option, node.attr.value, _under(m, value, owner.handle))
         return
     replace_data(m, owner, value)

@@ -128,7 +128,7 @@ class Construction:
             for assignment in reversed(obj.history.get(key, ())):
                 value = assignment.value
                 same = isinstance(value, Tensor) and value.storage is tensor.storage
-                if same and self.machine.guards.all(assignment.guard, guard) != FALSE:
+                if same and self.machine.guards.meet(assignment.guard, guard):
                     return assignment
         return None
 

@@ -167,7 +167,7 @@ def read(m: Machine, obj: Obj, name: str) -> Value:
     if name == "__class__" and obj.cls is not None:
         return obj.cls
     own = obj.attrs.get(name)
-    if own is not None and any(m.guards.all(g, m.path) != FALSE for g, _ in options(own)):
+    if own is not None and any(m.guards.meet(g, m.path) for g, _ in options(own)):
         return m.known(own)
     if isinstance(obj.cls, Class):
         found = lookup_class(m, obj.cls, name)

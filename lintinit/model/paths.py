@@ -67,7 +67,7 @@ class Paths:
         """*value* without the alternatives that the current path excludes."""
         if not isinstance(value, Choice):
             return value
-        live = [(g, option) for g, option in value.options if self.guards.all(g, self.path) != FALSE]
+        live = [(g, option) for g, option in value.options if self.guards.meet(g, self.path)]
         if len(live) == 1:
             return live[0][1]
         return Choice(tuple(live)) if live else Symbol(fresh())
